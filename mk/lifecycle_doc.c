@@ -478,14 +478,37 @@ static void add_rank(struct pawl__buf *out)
         "of\n"
         "\"priority plus age\", which would have to be recomputed for every waiting job at every\n"
         "claim. A distant deadline has no effect; a near one moves the job forward, and never\n"
-        "back. Jobs of equal rank run in the order in which they were submitted, within a batch "
-        "in\n"
-        "the order of the batch, regardless of their ids. A job that returns with the same rank "
-        "as\n"
+        "back. Among jobs with the same deadline, the one with the higher priority is first: "
+        "there\n"
+        "a step of priority counts as a millisecond.\n\n"
+        "Jobs of equal rank run in the order in which they were submitted, within a batch in the\n"
+        "order of the batch, regardless of their ids. A job that returns with the same rank as\n"
         "before also returns to its former place.\n\n"
         "An example, at 12:00 on 2 March:\n\n",
         PAWL__RANK_BOOST_MS / MINUTE, 4 * PAWL__RANK_BOOST_MS / MINUTE);
     add_waiting(out);
+}
+
+static void add_deadlines(struct pawl__buf *out)
+{
+    pawl__buf_add_text(
+        out,
+        "\n## Deadlines\n\n"
+        "A job may have a soft deadline (`--soft-sla`) and a hard one (`--hard-sla`). They change\n"
+        "the order above, and nothing else: a job that misses its deadline runs all the same; to\n"
+        "give it up, let it expire (`--expires`).\n\n"
+        "A deadline is met if the job ends, in whatever way, by that instant. Otherwise it is\n"
+        "missed, whether the job waits, is paused or runs. Each missed deadline is reported once,\n"
+        "within seconds, by one of the processes that share the store, also after restarts:\n\n"
+        "- `pawl show` lists it, as `miss`, with the deadline;\n"
+        "- a server that finds it sends the event `job.deadline_missed`, whose data name the\n"
+        "  `deadline` (`soft` or `hard`) and the job's `state`;\n"
+        "- the process that finds it counts it in `pawl_deadlines_missed_total` of `/metrics`, "
+        "and\n"
+        "  calls its listener (`missed` of `struct pawl_moved`).\n\n"
+        "Jobs without deadlines cost nothing extra, and neither does finishing a job with one: "
+        "the\n"
+        "next deadline of each job is a row of its own, which the sweep finds by its time.\n");
 }
 
 /* ---- the program ---- */
@@ -503,6 +526,7 @@ static void print_page(struct pawl__buf *out)
     add_systems(out);
     add_decision(out);
     add_rank(out);
+    add_deadlines(out);
 }
 
 static int complain(const char *path)

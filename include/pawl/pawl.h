@@ -529,11 +529,11 @@ PAWL_MUST_CHECK enum pawl_err pawl_schema_get(const struct pawl_config *config,
                                               struct pawl_schema *out, struct pawl_diag *diag);
 
 /* One round of maintenance: fire schedules, make due jobs available, take back lapsed leases,
- * expire, archive and purge; each bounded. A node does this itself; this is for programs without a
- * node. */
+ * expire, report missed deadlines, archive and purge; each bounded. A node does this itself; this
+ * is for programs without a node. */
 struct pawl_upkeep {
     int64_t fired; /* jobs made by schedules */
-    int64_t promoted, lapsed, expired, archived, purged;
+    int64_t promoted, lapsed, expired, missed, archived, purged;
     bool more; /* there is more to do: call again */
 };
 

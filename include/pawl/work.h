@@ -185,12 +185,28 @@ void pawl_node_status_get(struct pawl *pawl, struct pawl_node_status *out);
 
 /* ---- listening ---- */
 
-/* A move committed by this process; archiving and deleting are not moves. Strings are valid during
- * the call. */
+/* number, NAME, text, member of struct pawl_job_spec */
+#define PAWL_DEADLINES(X)                                                                          \
+    X(1, SOFT, "soft", sla_soft_at_ms)                                                             \
+    X(2, HARD, "hard", sla_hard_at_ms)
+
+#define X(number, name, ...) PAWL_DEADLINE_##name = number,
+enum pawl_deadline { PAWL_DEADLINE_NONE = 0, PAWL_DEADLINES(X) PAWL_DEADLINE_END };
+#undef X
+
+/* "soft", "hard"; "" for any other value. Never NULL. */
+const char *pawl_deadline_text(enum pawl_deadline deadline);
+
+/* A move committed by this process; archiving and deleting are not moves. Or a deadline that this
+ * process found to be missed: the job had not ended by then. That is reported once for each
+ * deadline of a job, by one of all processes that share the store, within seconds. Strings are
+ * valid during the call. */
 struct pawl_moved {
     struct pawl_job_id id;
     enum pawl_state from; /* NONE: newly submitted */
     enum pawl_state to;
+    enum pawl_deadline missed; /* NONE: it is a move. Else `from` and `to` are the job's state, and
+                                  nothing has moved */
     int64_t at_ms;
     int64_t run;
     const char *queue;
@@ -229,6 +245,7 @@ struct pawl_histogram {
     X(timed_out, "runs that timed out")                                                            \
     X(stale, "outcomes refused as stale")                                                          \
     X(lapsed, "leases that lapsed")                                                                \
+    X(deadlines_missed, "deadlines of jobs that this process found to be missed")                  \
     X(claims_empty, "claims that found nothing")                                                   \
     X(claims_full, "claims that returned as many jobs as requested")                               \
     X(wakes_local, "wake-ups by a commit of this process")                                         \

@@ -9,6 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Schedules a sweep for the first deadline of these jobs. */
+static void expect_deadline(struct pawl *pawl, const struct pawl__op *op)
+{
+    int64_t first_ms = INT64_MAX;
+    for (size_t i = 0; i < op->submit.count; i++) {
+        const struct pawl_job_spec *spec = op->submit.jobs[i].spec;
+        int64_t at_ms = spec->sla_soft_at_ms ? spec->sla_soft_at_ms : spec->sla_hard_at_ms;
+        if (at_ms && at_ms < first_ms) first_ms = at_ms;
+    }
+    if (first_ms < INT64_MAX) pawl__engine_expect_deadline(pawl->engine, first_ms, op->now_ms);
+}
+
 /* Schedules a sweep for the first of these jobs that expires. */
 static void expect_expiry(struct pawl *pawl, const struct pawl__op *op)
 {
@@ -99,6 +111,7 @@ void pawl__batch_answered(struct pawl *pawl, const struct pawl__op *op, struct p
     if (!op->err) {
         pawl__engine_after_submit(pawl->engine, op->submit.out, op->submit.count);
         expect_expiry(pawl, op);
+        expect_deadline(pawl, op);
     }
     bool clash = op->err == PAWL_ERR_DUPLICATE || op->err == PAWL_ERR_EXISTS;
     batch->bad = clash ? op->submit.failed_index : op->submit.count;

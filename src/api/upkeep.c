@@ -175,6 +175,7 @@ enum pawl_err pawl_upkeep_turn(struct pawl *pawl, const struct pawl_retention *r
     turn_sweep(&turn, PAWL__OP_PROMOTE, &moved.promoted);
     turn_sweep(&turn, PAWL__OP_LAPSE, &moved.lapsed);
     turn_sweep(&turn, PAWL__OP_EXPIRE, &moved.expired);
+    turn_sweep(&turn, PAWL__OP_DEADLINE, &moved.missed);
     if (keep.archive_after_ms > 0) {
         turn_retire(&turn, PAWL__OP_ARCHIVE, keep.archive_after_ms, &moved.archived);
     }

@@ -52,6 +52,45 @@ static void idle_store_has_nothing_to_do(void **state)
     KIT_OK(pawl_upkeep_turn(((struct kit *)*state)->pawl, NULL, NULL, &diag));
 }
 
+struct heard {
+    size_t moves, missed;
+    struct pawl_moved last;
+};
+
+static void hear(void *ctx, const struct pawl_moved *moved)
+{
+    struct heard *heard = ctx;
+    heard->moves += !moved->missed;
+    heard->missed += moved->missed != PAWL_DEADLINE_NONE;
+    heard->last = *moved;
+}
+
+static void missed_deadlines_are_reported(void **state)
+{
+    struct kit *kit = *state;
+    struct heard heard = { 0 };
+    KIT_OK(pawl_listen(kit->pawl, hear, &heard, &diag));
+    struct pawl_job_id id = submit(
+        kit, &(struct pawl_job_spec){ .type = "t", .sla_soft_at_ms = kit->now_ms + 5,
+                                      .sla_hard_at_ms = kit->now_ms + 1000 });
+    assert_int_equal(turn(kit, NULL).missed, 0);
+    kit->now_ms += 6;
+    assert_int_equal(turn(kit, NULL).missed, 1);
+    assert_int_equal(turn(kit, NULL).missed, 0);
+    kit->now_ms += 1000;
+    assert_int_equal(turn(kit, NULL).missed, 1);
+    KIT_OK(pawl_listen(kit->pawl, NULL, NULL, &diag)); // has heard all
+    assert_int_equal(heard.moves, 1);
+    assert_int_equal(heard.missed, 2);
+    assert_memory_equal(&heard.last.id, &id, sizeof id);
+    assert_int_equal(heard.last.missed, PAWL_DEADLINE_HARD);
+    assert_int_equal(heard.last.from, PAWL_STATE_AVAILABLE);
+    assert_int_equal(heard.last.to, PAWL_STATE_AVAILABLE);
+    assert_string_equal(pawl_deadline_text(PAWL_DEADLINE_HARD), "hard");
+    assert_string_equal(pawl_deadline_text(PAWL_DEADLINE_NONE), "");
+    assert_string_equal(pawl_deadline_text(PAWL_DEADLINE_END), "");
+}
+
 static void due_jobs_are_promoted(void **state)
 {
     struct kit *kit = *state;
@@ -265,6 +304,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_STORE(idle_store_has_nothing_to_do),
+        WITH_STORE(missed_deadlines_are_reported),
         WITH_STORE(due_jobs_are_promoted),
         WITH_STORE(lapsed_leases_are_taken_back),
         WITH_STORE(jobs_past_their_time_expire),

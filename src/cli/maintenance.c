@@ -188,6 +188,7 @@ int pawl__cli_check(struct pawl__cli *cli)
     X(promoted)                                                                                    \
     X(lapsed)                                                                                      \
     X(expired)                                                                                     \
+    X(missed)                                                                                      \
     X(archived)                                                                                    \
     X(purged)
 

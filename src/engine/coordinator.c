@@ -97,7 +97,7 @@ static void lose_moved(struct pawl__engine *engine, const struct pawl__notice *n
 {
     for (size_t i = 0; notice->control && i < notice->move_count; i++) {
         const struct pawl__move *move = &notice->moves[i];
-        if (move->from != PAWL_STATE_ACTIVE) continue;
+        if (move->from != PAWL_STATE_ACTIVE || move->missed) continue;
         pawl__lock(&engine->mutex);
         struct pawl_task *task = find_task(engine, move);
         bool ours = task && pawl__task_decide(task);
@@ -394,6 +394,8 @@ static void sweep_answered(struct pawl__op *op)
     engine->asked--;
     sweep->under_way = false;
     if (kind == PAWL__SWEEP_LAPSE && !op->err) engine->counters.lapsed += op->sweep.moved;
+    if (kind == PAWL__SWEEP_DEADLINE && !op->err)
+        engine->counters.deadlines_missed += op->sweep.moved;
     if (kind == PAWL__SWEEP_PROMOTE && !op->err) engine->counters.wakes_due += op->sweep.moved > 0;
     pawl__node_store_result(engine, op->err);
     int64_t wait_ms = kind == PAWL__SWEEP_NODE
@@ -412,10 +414,11 @@ static void sweep_answered(struct pawl__op *op)
 static void set_up_sweep(struct pawl__engine *engine, int kind, struct pawl__op *op)
 {
     static const enum pawl__op_kind kinds[] = {
-        [PAWL__SWEEP_FIRE] = PAWL__OP_FIRE,       [PAWL__SWEEP_PROMOTE] = PAWL__OP_PROMOTE,
-        [PAWL__SWEEP_LAPSE] = PAWL__OP_LAPSE,     [PAWL__SWEEP_EXPIRE] = PAWL__OP_EXPIRE,
-        [PAWL__SWEEP_ARCHIVE] = PAWL__OP_ARCHIVE, [PAWL__SWEEP_PURGE] = PAWL__OP_PURGE,
-        [PAWL__SWEEP_SETTLE] = PAWL__OP_SETTLE,   [PAWL__SWEEP_NODE] = PAWL__OP_NODE_PUT,
+        [PAWL__SWEEP_FIRE] = PAWL__OP_FIRE,         [PAWL__SWEEP_PROMOTE] = PAWL__OP_PROMOTE,
+        [PAWL__SWEEP_LAPSE] = PAWL__OP_LAPSE,       [PAWL__SWEEP_EXPIRE] = PAWL__OP_EXPIRE,
+        [PAWL__SWEEP_ARCHIVE] = PAWL__OP_ARCHIVE,   [PAWL__SWEEP_PURGE] = PAWL__OP_PURGE,
+        [PAWL__SWEEP_SETTLE] = PAWL__OP_SETTLE,     [PAWL__SWEEP_NODE] = PAWL__OP_NODE_PUT,
+        [PAWL__SWEEP_DEADLINE] = PAWL__OP_DEADLINE,
     };
     *op = (struct pawl__op){ .kind = kinds[kind], .done = sweep_answered, .user = engine };
     switch (kind) {

@@ -42,8 +42,9 @@ PAWL_MUST_CHECK enum pawl_err pawl__engine_listen(struct pawl__engine *engine, p
 PAWL_MUST_CHECK enum pawl_err pawl__engine_watch(struct pawl__engine *engine, pawl_ready_fn *fn,
                                                  void *ctx, struct pawl_diag *diag);
 /* Tells the engine that a lease not held by this node, or the time to live of a submitted job, ends
- * at this time (the store's), so that it sweeps in time. */
+ * at this time, or that a deadline is at this time (the store's), so that it sweeps in time. */
 void pawl__engine_expect_lapse(struct pawl__engine *engine, int64_t at_ms, int64_t now_ms);
+void pawl__engine_expect_deadline(struct pawl__engine *engine, int64_t at_ms, int64_t now_ms);
 void pawl__engine_expect_expiry(struct pawl__engine *engine, int64_t at_ms, int64_t now_ms);
 void pawl__engine_status(struct pawl__engine *engine, struct pawl_node_status *out);
 void pawl__engine_counters(struct pawl__engine *engine, struct pawl_counters *out);

@@ -37,6 +37,11 @@ void pawl__engine_expect_lapse(struct pawl__engine *engine, int64_t at_ms, int64
     expect(engine, PAWL__SWEEP_LAPSE, at_ms - now_ms);
 }
 
+void pawl__engine_expect_deadline(struct pawl__engine *engine, int64_t at_ms, int64_t now_ms)
+{
+    expect(engine, PAWL__SWEEP_DEADLINE, at_ms - now_ms + 1);
+}
+
 void pawl__engine_expect_expiry(struct pawl__engine *engine, int64_t at_ms, int64_t now_ms)
 {
     expect(engine, PAWL__SWEEP_EXPIRE, at_ms - now_ms);

@@ -128,6 +128,16 @@ static void a_soft_deadline_counts_a_day_ahead_and_a_hard_one_two(void **ctx)
     assert_int_equal(pawl__rank(&of), NOW - 2 * DAY);
 }
 
+static void priority_breaks_ties_of_equal_deadlines(void **ctx)
+{
+    (void)ctx;
+    struct pawl__rank_of of = { .due_at_ms = NOW, .sla_soft_at_ms = NOW }, urgent = of;
+    urgent.priority = 5;
+    assert_int_equal(pawl__rank(&urgent), pawl__rank(&of) - 5);
+    of.sla_soft_at_ms -= 6; // a deadline that is earlier by more comes first all the same
+    assert_true(pawl__rank(&of) < pawl__rank(&urgent));
+}
+
 static void a_far_deadline_changes_nothing(void **ctx)
 {
     (void)ctx;
@@ -181,8 +191,10 @@ static void no_input_overflows_and_deadlines_only_help(void **ctx)
         struct pawl__rank_of plain = of;
         plain.sla_soft_at_ms = plain.sla_hard_at_ms = 0;
         __int128 want = (__int128)of.due_at_ms - (__int128)of.priority * of.boost_ms;
-        if (of.sla_soft_at_ms) want = smaller(want, (__int128)of.sla_soft_at_ms - DAY);
-        if (of.sla_hard_at_ms) want = smaller(want, (__int128)of.sla_hard_at_ms - TWO_DAYS);
+        __int128 soft = (__int128)of.sla_soft_at_ms - DAY - of.priority;
+        __int128 hard = (__int128)of.sla_hard_at_ms - TWO_DAYS - of.priority;
+        if (of.sla_soft_at_ms) want = smaller(want, soft);
+        if (of.sla_hard_at_ms) want = smaller(want, hard);
         int64_t rank = pawl__rank(&of);
         bool right = want < INT64_MIN   ? rank == INT64_MIN
                      : want > INT64_MAX ? rank == INT64_MAX
@@ -223,6 +235,7 @@ int main(void)
         cmocka_unit_test(a_boost_that_is_not_given_is_the_default),
         cmocka_unit_test(a_boost_of_a_century_is_priority_alone),
         cmocka_unit_test(a_soft_deadline_counts_a_day_ahead_and_a_hard_one_two),
+        cmocka_unit_test(priority_breaks_ties_of_equal_deadlines),
         cmocka_unit_test(a_far_deadline_changes_nothing),
         cmocka_unit_test(a_hard_deadline_alone_gives_urgency),
         cmocka_unit_test(a_job_that_is_late_is_before_what_comes_after),

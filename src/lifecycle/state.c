@@ -1,7 +1,7 @@
 /* States: their names in each vocabulary, lookups by name, and properties.
  *
  * Pure; any thread. */
-#include <pawl/state.h>
+#include <pawl/work.h>
 
 #include <stddef.h>
 
@@ -71,4 +71,12 @@ bool pawl_state_is_successful(enum pawl_state state)
 bool pawl_was_executed(int64_t attempt)
 {
     return attempt > 0;
+}
+
+const char *pawl_deadline_text(enum pawl_deadline deadline)
+{
+#define X(number, name, text, ...) [number] = text,
+    static const char *const texts[] = { [PAWL_DEADLINE_NONE] = "", PAWL_DEADLINES(X) };
+#undef X
+    return deadline < PAWL_DEADLINE_END ? texts[deadline] : "";
 }

@@ -67,6 +67,7 @@ enum {
     X(EXPIRE,       "expire",        op->sweep.limit,  UPKEEP)                                     \
     X(ARCHIVE,      "archive",       op->retire.limit, UPKEEP)                                     \
     X(PURGE,        "purge",         op->retire.limit, UPKEEP)                                     \
+    X(DEADLINE,     "deadline",      op->sweep.limit,  UPKEEP)                                     \
     X(SETTLE,       "settle",        op->sweep.limit,  UPKEEP)                                     \
     X(FLOW_SIGNAL,  "flow_signal",   1,                READIES)                                     \
     X(FLOW_CONTROL, "flow_control",  PAWL__MAINTENANCE_MAX, READIES)                               \
@@ -290,15 +291,16 @@ struct pawl__op {
                     that ran out -> available, or discarded without attempts or as a
                     poison pill; a lease that ended with the job's timeout is a failed
                     run of type "timeout". EXPIRE: -> expired, and forgets idempotency keys
-                    of jobs and requests whose time is over. SETTLE: what follows from moves of jobs
-                    with ties and was left for later, and what is due of flows. FIRE: schedules
+                    of jobs and requests whose time is over. DEADLINE: reports deadlines that
+                    jobs have missed; `moved` is their number. SETTLE: what follows from moves of
+                    jobs with ties and was left for later, and what is due of flows. FIRE: schedules
                     whose next instant is over make jobs; `moved` counts those. Oldest first, at
                     most limit */
             int64_t limit;
             int64_t moved; /* out */
             bool more;     /* out: it looked at as many as it may; go on, also when none moved */
             int64_t next_at_ms; /* out: when the next one is due; 0: nothing waits */
-        } sweep;                /* PROMOTE, LAPSE, EXPIRE, SETTLE, FIRE */
+        } sweep;                /* PROMOTE, LAPSE, EXPIRE, DEADLINE, SETTLE, FIRE */
         struct {                /* ARCHIVE: jobs in `states` that ended more than `age_ms` ago, by
                                    the store's clock, to the archive. PURGE: out of the archive,
                                    for ever. Keeps what keep_ms asks. It looks at a bounded number
@@ -415,11 +417,12 @@ void pawl__store_counters_get(struct pawl__store *store, struct pawl__store_coun
 
 /* ---- what commits tell ---- */
 
-/* A move of a job, committed. */
+/* A move of a job, committed; or a deadline that it has missed: see struct pawl_moved. */
 struct pawl__move {
     struct pawl_job_id id;
     int64_t run;
     enum pawl_state from, to;
+    enum pawl_deadline missed;
     const char *queue, *type; /* valid during the call */
     bool in_flow;
 };

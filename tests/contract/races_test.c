@@ -475,6 +475,48 @@ static void one_taker_of_a_lock_wins(struct rig *rig)
     }
 }
 
+static struct pawl__op look_at_deadlines(void)
+{
+    return (struct pawl__op){ .kind = PAWL__OP_DEADLINE,
+                              .sweep = { .limit = PAWL__MAINTENANCE_MAX } };
+}
+
+static void deadline_race(struct rig *rig, struct rig *peer)
+{
+    enum { JOBS = 20 };
+    for (int round = 0; round < ROUNDS; round++) {
+        struct pawl_job_spec spec = { .sla_soft_at_ms = rig_now(rig) + 5,
+                                      .sla_hard_at_ms = rig_now(rig) + 8 };
+        submit_n(rig, JOBS, &spec);
+        rig_advance(rig, round % 2 ? 10 : 7);
+        struct racer racers[RACERS] = { 0 };
+        for (size_t i = 0; i < RACERS; i++) {
+            racers[i].op = look_at_deadlines();
+            if (peer != NULL && i % 2 == 1) racers[i].store = peer->store;
+        }
+        run_race(rig, racers, RACERS);
+        assert_int_equal(RACERS, count_err(racers, RACERS, PAWL_OK, PAWL_OK));
+        rig_advance(rig, 10);
+        int64_t missed = deadlines(rig).moved;
+        for (size_t i = 0; i < RACERS; i++)
+            missed += racers[i].op.sweep.moved;
+        assert_i64(2 * JOBS, missed);
+    }
+}
+
+static void one_sweeper_reports_a_missed_deadline(struct rig *rig)
+{
+    deadline_race(rig, NULL);
+}
+
+static void one_of_two_stores_reports_a_missed_deadline(struct rig *rig)
+{
+    struct rig peer;
+    rig_open_peer(&peer, rig);
+    deadline_race(rig, &peer);
+    rig_close(&peer);
+}
+
 static void one_sweeper_takes_a_lease_back(struct rig *rig)
 {
     for (int round = 0; round < ROUNDS; round++) {
@@ -577,6 +619,8 @@ int main(void)
         CONTRACT(configurations_replace_each_other),
         CONTRACT(one_taker_of_a_lock_wins),
         CONTRACT(one_sweeper_takes_a_lease_back),
+        CONTRACT(one_sweeper_reports_a_missed_deadline),
+        CONTRACT_SHARED(one_of_two_stores_reports_a_missed_deadline),
         CONTRACT(readers_see_whole_transactions),
     };
     return contract_run("races", tests, COUNT(tests));

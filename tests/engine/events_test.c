@@ -163,6 +163,57 @@ static void actions_of_operators_are_reported(struct stand *stand)
     assert_text("available>skipped", life_of(c));
 }
 
+static enum pawl_outcome miss_deadline(struct pawl_task *task, void *ctx)
+{
+    struct stand *stand = ctx;
+    const struct pawl_job *job = pawl_task_job(task);
+    const struct pawl__move missed = { .id = job->id,
+                                       .run = job->run,
+                                       .from = PAWL_STATE_ACTIVE,
+                                       .to = PAWL_STATE_ACTIVE,
+                                       .missed = PAWL_DEADLINE_HARD,
+                                       .queue = job->queue,
+                                       .type = job->type };
+    pawl__coordinator_notice(stand->engine, &(struct pawl__notice){ .control = true,
+                                                                    .moves = &missed,
+                                                                    .move_count = 1 });
+    stand->runs += !pawl_task_cancelled(task);
+    return PAWL_OUTCOME_DONE;
+}
+
+static void a_missed_deadline_ends_no_run(struct stand *stand)
+{
+    begin_listening(stand);
+    handle(stand, "work", miss_deadline);
+    start(stand, NULL);
+    submit(stand, NULL);
+    work_all(stand);
+    end_listening(stand);
+    assert_i64(1, stand->runs);
+    assert_i64(1, counters_of(stand).completed);
+}
+
+static void a_deadline_is_missed_on_time(struct stand *stand)
+{
+    begin_listening(stand);
+    start_workers(stand, -1);
+    submit(stand, &(struct pawl_job_spec){ .sla_soft_at_ms = STAND_START_MS + 700,
+                                           .sla_hard_at_ms = STAND_START_MS + 900 });
+    settle(stand);
+    live(stand, 700);
+    assert_i64(0, counters_of(stand).deadlines_missed);
+    live(stand, 1);
+    assert_i64(1, counters_of(stand).deadlines_missed);
+    live(stand, 200);
+    assert_i64(2, counters_of(stand).deadlines_missed);
+    end_listening(stand);
+    assert_i64(3, (int64_t)listener.count);
+    static const enum pawl_deadline kinds[] = { PAWL_DEADLINE_NONE, PAWL_DEADLINE_SOFT,
+                                                PAWL_DEADLINE_HARD };
+    for (size_t i = 0; i < listener.count; i++)
+        assert_int_equal(kinds[i], listener.list[i].moved.missed);
+}
+
 static enum pawl_outcome be_cancelled(struct pawl_task *task, void *ctx)
 {
     struct stand *stand = ctx;
@@ -447,6 +498,8 @@ int main(void)
         STAND(life_of_a_job_is_told_in_order),
         STAND(every_outcome_is_told),
         STAND(actions_of_operators_are_reported),
+        STAND(a_missed_deadline_ends_no_run),
+        STAND(a_deadline_is_missed_on_time),
         STAND(what_is_refused_is_not_told),
         STAND(what_time_does_is_told),
         STAND(moves_of_many_jobs_keep_each_ones_order),

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """Events: GET /ojs/v1/events. Usage: events_test.py PAWL [TEST...]"""
+import datetime
+
 import server_kit
 from server_kit import Server, test, until
 
@@ -73,6 +75,30 @@ def tells_how_jobs_end_badly():
         assert data["job_id"] == late and data["created_at"] < data["expired_at"]
         assert 0 < data["ttl_ms"] <= 300, data
         assert events[2]["data"]["total_attempts"] == 0
+
+
+@test
+def tells_once_of_each_deadline_that_is_missed():
+    with Server() as server:
+        now = datetime.datetime.now(datetime.timezone.utc)
+        body = {"parameters": {"command": "job", "action": "submit", "name": "ocr", "metadata": {
+            "soft_sla": (now + datetime.timedelta(seconds=0.2)).isoformat(),
+            "hard_sla": (now + datetime.timedelta(seconds=0.4)).isoformat()}}}
+        with server.listen("/ojs/v1/events/stream?event_types=job.deadline_missed") as stream:
+            job = server.post("/api/v1/invoke", body)["parameters"]["job_id"]
+            seen = []
+            while len(seen) < 2:
+                seen += [event for event in [stream.next()] if event[0] != ":"]
+        assert [event[2]["deadline"] for event in seen] == ["soft", "hard"], seen
+        events = settled(server, 3, "?queues=ocr")
+        assert types(events) == ["job.enqueued"] + ["job.deadline_missed"] * 2, types(events)
+        for event, kind in zip(events[1:], ["soft", "hard"]):
+            data = event["data"]
+            assert event["subject"] == job == data["job_id"], event
+            assert (data["deadline"], data["state"], data["queue"]) == (kind, "available", "ocr")
+        assert server.metric("pawl_deadlines_missed_total") == 2
+        story = server.pawl("show", job)
+        assert story.count("miss") == 2 and "the soft deadline was" in story, story
 
 
 @test

@@ -72,6 +72,12 @@ PLANS = {
     "set_line_trim": ("uuid[], bigint[], bigint[]", "pawl_log_pkey"),
     "job_promote": ("tid[]", "Tid Scan on pawl_job"),
     "key_forget": ("bigint, bigint", "pawl_key_until"),
+    "deadline_due": ("bigint, bigint", "pawl_deadline_at"),
+    "deadline_next": ("", "pawl_deadline_at"),
+    "deadline_load": ("uuid[]", "pawl_deadline_pkey"),
+    "set_deadline_put": ("uuid[], bigint[]", "pawl_deadline_pkey"),
+    "set_deadline_drop": ("uuid[], bigint[]", "pawl_deadline_pkey"),
+    "set_drop_deadline": ("uuid[]", "pawl_deadline_pkey"),
     "set_live": ("uuid[]", "pawl_job_pkey"),
     "set_archived": ("uuid[]", "pawl_archive_pkey"),
     "set_live_free": ("uuid[]", "pawl_job_pkey"),
@@ -204,6 +210,7 @@ PLANS = {
     "set_config_new": ("text[], text[]", "Insert on pawl_queue_config"),
     "set_request_new": (REQUEST_LISTS, "Insert on pawl_request_key"),
     "set_node_new": (NODE_LISTS, "Insert on pawl_node"),
+    "set_deadline_new": ("uuid[], bigint[]", "Insert on pawl_deadline"),
     "set_lock_new": (LOCK_LISTS, "Insert on pawl_lock"),
     "set_token_new": (TOKEN_LISTS, "Insert on pawl_token"),
     "set_flow_new": (FLOW_LISTS, "Insert on pawl_flow"),
@@ -251,7 +258,7 @@ MARK = "== "  # before the name of a statement whose plan follows
 # These begin with the first entry of an index, and take a few.
 FIRST_ENTRIES = {"peek", "job_next_due", "job_next_expiry", "lease_next", "lease_weed",
                  "unsettled_list", "unsettled_next", "flow_stale_next", "flow_next_due",
-                 "schedule_next"}
+                 "schedule_next", "deadline_next"}
 SORT_A_FEW = {"flow_load", "schedule_load", "claim_hold", "ready_ahead", "lease_hold", "ended_hold",
               "schema_load", "set_progress", "set_checkpoint_put"}
 

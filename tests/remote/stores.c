@@ -102,7 +102,8 @@ enum pawl_err remote_store_check(struct pawl__store *store, pawl_finding_fn *rep
 static bool is_the_server_s(enum pawl__op_kind kind)
 {
     return kind == PAWL__OP_PROMOTE || kind == PAWL__OP_LAPSE || kind == PAWL__OP_EXPIRE ||
-           kind == PAWL__OP_SETTLE || kind == PAWL__OP_ARCHIVE || kind == PAWL__OP_PURGE;
+           kind == PAWL__OP_DEADLINE || kind == PAWL__OP_SETTLE || kind == PAWL__OP_ARCHIVE ||
+           kind == PAWL__OP_PURGE;
 }
 
 enum pawl_err remote_store_do(struct pawl__store *store, struct pawl__op *op);

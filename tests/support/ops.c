@@ -362,6 +362,11 @@ struct swept expire(struct rig *rig)
     return sweep(rig, PAWL__OP_EXPIRE, PAWL__MAINTENANCE_MAX);
 }
 
+struct swept deadlines(struct rig *rig)
+{
+    return sweep(rig, PAWL__OP_DEADLINE, PAWL__MAINTENANCE_MAX);
+}
+
 int64_t retire_step(struct rig *rig, enum pawl__op_kind kind, uint32_t states,
                     int64_t ended_before_ms, int64_t limit, bool *more)
 {

@@ -100,6 +100,7 @@ struct swept sweep(struct rig *rig, enum pawl__op_kind kind, int64_t limit);
 struct swept promote(struct rig *rig);
 struct swept lapse(struct rig *rig);
 struct swept expire(struct rig *rig);
+struct swept deadlines(struct rig *rig);
 /* `kind` is ARCHIVE or PURGE. */
 int64_t retire(struct rig *rig, enum pawl__op_kind kind, uint32_t states, int64_t ended_before_ms,
                int64_t limit);

@@ -102,6 +102,17 @@ static void close_news(struct pawl__events *events, bool filled)
     }
 }
 
+/* Which deadline, and the state in which the job missed it. */
+static size_t put_missed(struct inbox *inbox, const struct pawl_moved *moved)
+{
+    char text[96];
+    int len = snprintf(text, sizeof text, "\"deadline\":\"%s\",\"state\":\"%s\"",
+                       pawl_deadline_text(moved->missed),
+                       pawl_state_name(moved->to, PAWL_VOCABULARY_OJS));
+    assert(len > 0 && len < (int)sizeof text);
+    return put_text(inbox, text, (size_t)len);
+}
+
 static void on_moved(void *ctx, const struct pawl_moved *moved)
 {
     struct pawl__events *events = ctx;
@@ -122,6 +133,11 @@ static void on_moved(void *ctx, const struct pawl_moved *moved)
                                .progress = -1 };
         news->queue = put_text(inbox, moved->queue, strlen(moved->queue));
         news->type = put_text(inbox, moved->type, strlen(moved->type));
+        if (moved->missed) {
+            news->kind = PAWL__EVENT_DEADLINE_MISSED;
+            news->from = news->to = PAWL_STATE_NONE;
+            news->data = put_missed(inbox, moved);
+        }
     }
     close_news(events, news);
     pawl__unlock(&events->mutex);

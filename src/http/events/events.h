@@ -23,6 +23,7 @@
     X(DISCARDED, "job.discarded")                                                                  \
     X(CANCELLED, "job.cancelled")                                                                  \
     X(EXPIRED, "job.expired")                                                                      \
+    X(DEADLINE_MISSED, "job.deadline_missed")                                                      \
     X(HEARTBEAT, "job.heartbeat")                                                                  \
     X(PROGRESS, "job.progress")                                                                    \
     X(QUEUE_PAUSED, "queue.paused")                                                                \

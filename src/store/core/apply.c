@@ -66,6 +66,7 @@ struct kind {
     X(EXPIRE,       SWEEPS(expire))                                                                \
     X(ARCHIVE,      ALONE(archive, .scan = pawl__scan_retire))                                     \
     X(PURGE,        ALONE(purge, .scan = pawl__scan_retire))                                       \
+    X(DEADLINE,     SWEEPS(deadline))                                                              \
     X(SETTLE,       SWEEPS(settle))                                                                \
     X(FLOW_SIGNAL,  ALONE(flow_signal, .scan = pawl__scan_flow_signal))                            \
     X(FLOW_CONTROL, { .rule = pawl__rule_flow_control })                                           \

@@ -105,6 +105,9 @@ static const struct pawl__field pawl__request_key_fields[] = { PAWL__REQUEST_FIE
 #define OF struct pawl__queue_row
 static const struct pawl__field pawl__queue_row_fields[] = { PAWL__QUEUE_FIELDS(X) };
 #undef OF
+#define OF struct pawl__deadline
+static const struct pawl__field pawl__deadline_fields[] = { PAWL__DEADLINE_FIELDS(X) };
+#undef OF
 #define OF struct pawl__gone
 static const struct pawl__field pawl__gone_fields[] = { PAWL__GONE_FIELDS(X) };
 #undef OF

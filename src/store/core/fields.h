@@ -228,6 +228,10 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(name,           name,           TEXT)                                                        \
     X(paused,         paused,         BOOL)                                                        \
     X(forgotten,      forgotten,      BOOL)
+/* struct pawl__deadline */
+#define PAWL__DEADLINE_FIELDS(X)                                                                   \
+    X(id,             job_id,         ID)                                                          \
+    X(at_ms,          at_ms,          TIME)
 /* struct pawl__gone */
 #define PAWL__GONE_FIELDS(X)                                                                       \
     X(name,           name,           TEXT)                                                        \
@@ -466,6 +470,9 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(CONFIG_DROP, pawl_queue_config, PAWL__CONFIG_FIELDS, false)                                  \
     X(REQUEST_NEW, pawl__request_key, PAWL__REQUEST_FIELDS, false)                                 \
     X(REQUEST_PUT, pawl__request_key, PAWL__REQUEST_FIELDS, false)                                 \
+    X(DEADLINE_NEW, pawl__deadline, PAWL__DEADLINE_FIELDS, false)                                  \
+    X(DEADLINE_PUT, pawl__deadline, PAWL__DEADLINE_FIELDS, false)                                  \
+    X(DEADLINE_DROP, pawl__deadline, PAWL__DEADLINE_FIELDS, false)                                 \
     X(QUEUE_PUT, pawl__queue_row, PAWL__QUEUE_FIELDS, false) /* of a queue that is there */        \
     X(FLOW_NEW, pawl__flow,    PAWL__FLOW_FIELDS,    false)                                        \
     X(FLOW_PUT, pawl__flow,    PAWL__FLOW_FIELDS,    false)                                        \
@@ -503,7 +510,7 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
 
 /* What is kept with a job under its id, and is deleted with it; tags and keys are not: they are
  * found by what the job says. */
-#define PAWL__KEPT(X) X(FAILURE) X(PROGRESS) X(CHECKPOINT) X(LINE) X(AUDIT)
+#define PAWL__KEPT(X) X(FAILURE) X(PROGRESS) X(CHECKPOINT) X(LINE) X(AUDIT) X(DEADLINE)
 
 /* clang-format on */
 

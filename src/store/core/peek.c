@@ -29,6 +29,7 @@ static bool add_op(struct pawl__peek *peek, const struct pawl__op *op)
     case PAWL__OP_PROMOTE:
     case PAWL__OP_LAPSE:
     case PAWL__OP_EXPIRE:
+    case PAWL__OP_DEADLINE:
     case PAWL__OP_SETTLE:
     case PAWL__OP_FIRE:
         return true;
@@ -96,6 +97,8 @@ static int64_t next_of(const struct pawl__op *op, const struct pawl__peek *peek)
         return earlier(peek->recount_at_ms, peek->flow_at_ms);
     case PAWL__OP_FIRE:
         return peek->fire_at_ms;
+    case PAWL__OP_DEADLINE: // one that is now is met by what ends now
+        return peek->deadline_at_ms ? peek->deadline_at_ms + 1 : 0;
     default:
         assert(op->kind == PAWL__OP_EXPIRE);
         return peek->expiry_at_ms;

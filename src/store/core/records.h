@@ -45,6 +45,12 @@ struct pawl__request_key {
     int64_t until_ms;
 };
 
+/* The next deadline of a job that is to be looked at; the job says which one it is. */
+struct pawl__deadline {
+    struct pawl_job_id id;
+    int64_t at_ms;
+};
+
 /* A node that is gone: the leases of its runs that end later than `at_ms` end then. */
 struct pawl__gone {
     const char *name;
@@ -72,6 +78,8 @@ struct pawl__gone {
     X(CONFIG, config, pawl_queue_config, 1, 1, TABLE_CONFIG_NEW, TABLE_CONFIG_PUT,                 \
       TABLE_CONFIG_DROP)                                                                           \
     X(REQUEST, request, pawl__request_key, 1, 1, TABLE_REQUEST_NEW, TABLE_REQUEST_PUT, TABLES)     \
+    X(DEADLINE, deadline, pawl__deadline, 1, 1, TABLE_DEADLINE_NEW, TABLE_DEADLINE_PUT,            \
+      TABLE_DEADLINE_DROP)                                                                         \
     X(FLOW_MEMBER, flow_member, pawl__flow_member, 1, 1, TABLE_FLOW_MEMBER_NEW,                    \
       TABLE_FLOW_MEMBER_PUT, TABLE_FLOW_MEMBER_DROP)                                               \
     X(FLOW, flow, pawl__flow, 1, 1, TABLE_FLOW_NEW, TABLE_FLOW_PUT, TABLE_FLOW_DROP)               \

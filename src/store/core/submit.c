@@ -4,6 +4,7 @@
 
 #include "base/diag.h"
 #include "store/core/course.h"
+#include "store/core/deadline.h"
 #include "store/core/flow.h"
 
 #include <assert.h>
@@ -43,6 +44,7 @@ bool pawl__submit_is_plain(const struct pawl__set *set, const struct pawl__op *o
         const struct pawl__new_job *job = &op->submit.jobs[i];
         bool known = !job->fresh_id && !any_id;
         if (known || job->key_count || pawl__set_find(set, job->id)) return false;
+        if (pawl__first_deadline(job->spec)) return false;
     }
     return true;
 }
@@ -131,6 +133,11 @@ static enum pawl_err bear(struct pawl__set *set, struct pawl__op *op,
                                                        .from = PAWL__OUTSIDE,
                                                        .to = row->state });
     pawl__keys_take(set, job);
+    int64_t deadline_at_ms = pawl__first_deadline(job->spec);
+    if (deadline_at_ms) {
+        pawl__set_put(set, PAWL__TABLE_DEADLINE_NEW,
+                      &(struct pawl__deadline){ job->id, deadline_at_ms });
+    }
     *out = (struct pawl_submitted){ .id = row->id, .state = row->state };
     return PAWL_OK;
 }

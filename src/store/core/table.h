@@ -67,7 +67,7 @@ struct pawl__peek {
     bool ready, ended, old; /* there is such a job */
     /* 0: none waits */
     int64_t run_at_ms, lease_at_ms, expiry_at_ms, key_at_ms, unsettled_at_ms, recount_at_ms,
-        flow_at_ms, fire_at_ms;
+        flow_at_ms, fire_at_ms, deadline_at_ms;
 };
 
 /* A completion of a run that nothing else in the batch is about. */
@@ -133,6 +133,9 @@ typedef enum pawl_err pawl__scan_nodes_fn(struct pawl__backend *backend, enum pa
                                           int64_t at_ms, int64_t limit);
 typedef enum pawl_err pawl__scan_locks_fn(struct pawl__backend *backend, const char *owner,
                                           int64_t limit);
+typedef enum pawl_err pawl__scan_deadlines_fn(struct pawl__backend *backend, int64_t before_ms,
+                                              int64_t limit);
+typedef enum pawl_err pawl__next_deadline_fn(struct pawl__backend *backend, int64_t *at_ms);
 typedef enum pawl_err pawl__match_fn(struct pawl__backend *backend,
                                      const struct pawl_filter *filter, int64_t limit,
                                      struct pawl__arena *arena, struct pawl_job_id **ids,
@@ -266,6 +269,11 @@ struct pawl__core_table {
     pawl__scan_nodes_fn *scan_nodes;
     /* The same for the locks of an owner. */
     pawl__scan_locks_fn *scan_locks;
+    /* Hand the deadlines before an instant to pawl__set_record_loaded, oldest first, at most
+     * `limit`; locked until the end, and without those that others hold. */
+    pawl__scan_deadlines_fn *scan_deadlines;
+    /* The first of all; 0: there is none. */
+    pawl__next_deadline_fn *next_deadline;
     /* The best ranked jobs that are available in the claim's lanes, queue by queue, at most
      * `wanted`: pawl__claim_found is called for each, best first. Where several transactions write
      * at once they are locked until the end, so there are at most `givable` that have not expired,

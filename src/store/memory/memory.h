@@ -77,6 +77,7 @@ enum pawl__mem_table {
     PAWL__MEM_TABLES = PAWL__MEM_RECORDS + PAWL__RECORD_KINDS
 };
 #define PAWL__MEM_RECORD(name) (PAWL__MEM_RECORDS + PAWL__RECORD_##name)
+#define PAWL__MEM_DEADLINE PAWL__MEM_RECORD(DEADLINE)
 
 /* The first index of a table tells its rows apart. */
 enum { PAWL__MEM_BY_KEY };
@@ -242,6 +243,8 @@ enum pawl_err pawl__mem_census(struct pawl__backend *mem, const char *name, stru
                                int64_t *silent);
 enum pawl_err pawl__mem_scan_nodes(struct pawl__backend *mem, enum pawl__nodes which, int64_t at_ms,
                                    int64_t limit);
+enum pawl_err pawl__mem_scan_deadlines(struct pawl__backend *mem, int64_t before_ms, int64_t limit);
+enum pawl_err pawl__mem_next_deadline(struct pawl__backend *mem, int64_t *at_ms);
 enum pawl_err pawl__mem_scan_locks(struct pawl__backend *mem, const char *owner, int64_t limit);
 pawl__scan_timers_fn pawl__mem_scan_timers;
 pawl__next_timer_fn pawl__mem_next_timer;

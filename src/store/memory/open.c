@@ -155,6 +155,8 @@ const struct pawl__core_table pawl__mem_core = {
     .scan_timers = pawl__mem_scan_timers,
     .next_timer = pawl__mem_next_timer,
     .scan_waits = pawl__mem_scan_waits,
+    .scan_deadlines = pawl__mem_scan_deadlines,
+    .next_deadline = pawl__mem_next_deadline,
     .scan_ready = pawl__mem_scan_ready,
     .match = pawl__mem_match,
 };

@@ -258,6 +258,44 @@ enum pawl_err pawl__mem_scan_locks(struct pawl__backend *mem, const char *owner,
     return PAWL_OK;
 }
 
+/* ---- deadlines ---- */
+
+/* There is no order of time: tests have few. */
+static const struct pawl__mem_row *first_deadline(const struct pawl__backend *mem, int64_t from_ms,
+                                                  const struct pawl__mem_row *after)
+{
+    const struct pawl__mem_row *best = NULL;
+    bool behind = !after;
+    PAWL__MEM_EACH(row, mem, PAWL__MEM_DEADLINE, PAWL__MEM_BY_KEY)
+    {
+        int64_t at_ms = ((const struct pawl__deadline *)row->data)->at_ms;
+        bool next = at_ms > from_ms || (at_ms == from_ms && behind);
+        behind |= row == after;
+        if (!next) continue;
+        if (!best || at_ms < ((const struct pawl__deadline *)best->data)->at_ms) best = row;
+    }
+    return best;
+}
+
+enum pawl_err pawl__mem_scan_deadlines(struct pawl__backend *mem, int64_t before_ms, int64_t limit)
+{
+    const struct pawl__mem_row *row = first_deadline(mem, INT64_MIN, NULL);
+    for (; row && limit > 0; limit--) {
+        const struct pawl__deadline *deadline = row->data;
+        if (deadline->at_ms >= before_ms) break;
+        (void)pawl__set_record_loaded(&mem->set, PAWL__RECORD_DEADLINE, deadline);
+        row = first_deadline(mem, deadline->at_ms, row);
+    }
+    return PAWL_OK;
+}
+
+enum pawl_err pawl__mem_next_deadline(struct pawl__backend *mem, int64_t *at_ms)
+{
+    const struct pawl__mem_row *row = first_deadline(mem, INT64_MIN, NULL);
+    *at_ms = row ? ((const struct pawl__deadline *)row->data)->at_ms : 0;
+    return PAWL_OK;
+}
+
 /* ---- flows ---- */
 
 static int64_t timer_at(const struct pawl__mem_row *row)

@@ -67,15 +67,25 @@ static enum pawl_err drop_all_of(struct pawl__backend *mem, enum pawl__mem_table
     return err;
 }
 
+static enum pawl_err drop_found(struct pawl__backend *mem, enum pawl__mem_table table,
+                                struct pawl_job_id of, const void *data)
+{
+    struct pawl__mem_row *row = pawl__mem_find(mem, table, of, data);
+    return row ? pawl__mem_drop(mem, table, row) : PAWL_OK;
+}
+
 /* With all that is kept with it; its keys are the rule's. */
 static enum pawl_err drop_job(struct pawl__backend *mem, struct pawl_job_id id)
 {
 #define X(name) PAWL__MEM_##name,
-    static const enum pawl__mem_table tables[] = { PAWL__KEPT(X) PAWL__MEM_JOB };
+    static const int tables[] = { PAWL__KEPT(X) PAWL__MEM_JOB };
 #undef X
+    const struct pawl__deadline deadline = { .id = id }; // a record, found by its key
     enum pawl_err err = PAWL_OK;
     for (size_t i = 0; !err && i < sizeof tables / sizeof *tables; i++) {
-        err = drop_all_of(mem, tables[i], id);
+        enum pawl__mem_table table = (enum pawl__mem_table)tables[i];
+        err = tables[i] == PAWL__MEM_DEADLINE ? drop_found(mem, table, pawl__mem_no_job, &deadline)
+                                              : drop_all_of(mem, table, id);
     }
     return err;
 }
@@ -85,13 +95,6 @@ static enum pawl_err drop_job(struct pawl__backend *mem, struct pawl_job_id id)
 static struct pawl_job_id job_of(const void *data)
 {
     return (*(const struct pawl__row *const *)data)->id;
-}
-
-static enum pawl_err drop_found(struct pawl__backend *mem, enum pawl__mem_table table,
-                                struct pawl_job_id of, const void *data)
-{
-    struct pawl__mem_row *row = pawl__mem_find(mem, table, of, data);
-    return row ? pawl__mem_drop(mem, table, row) : PAWL_OK;
 }
 
 /* Lapses stay: they are the crash credits. */

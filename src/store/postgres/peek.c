@@ -17,7 +17,8 @@ enum {
     PEEK_UNSETTLED,
     PEEK_RECOUNT,
     PEEK_FLOW,
-    PEEK_FIRE
+    PEEK_FIRE,
+    PEEK_DEADLINE
 };
 
 static void list_states(struct pawl__pg_list *list, uint32_t states)
@@ -64,5 +65,6 @@ bool pawl__pg_peek(struct pawl__backend *pg, struct pawl__peek *peek)
     peek->recount_at_ms = pawl__pg_int(seen, 0, PEEK_RECOUNT);
     peek->flow_at_ms = pawl__pg_int(seen, 0, PEEK_FLOW);
     peek->fire_at_ms = pawl__pg_int(seen, 0, PEEK_FIRE);
+    peek->deadline_at_ms = pawl__pg_int(seen, 0, PEEK_DEADLINE);
     return pawl__pg_int(seen, 0, PEEK_VERSION) == pg->catalog_version;
 }

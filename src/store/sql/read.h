@@ -78,6 +78,8 @@
     X(NODE_SILENT, P(NODE_SILENT, now_ms) P(NODE_SILENT, limit))                                   \
     X(NODE_OLD, P(NODE_OLD, before_ms) P(NODE_OLD, limit))                                         \
     X(LOCK_OWNED, P(LOCK_OWNED, owner) P(LOCK_OWNED, limit))                                       \
+    X(DEADLINE_DUE, P(DEADLINE_DUE, before_ms) P(DEADLINE_DUE, limit))                             \
+    X(DEADLINE_NEXT, )                                                                             \
     X(CHECK_PLACES, )                                                                              \
     X(CHECK_ORPHANS, )                                                                             \
     X(CHECK_FACTS, )                                                                               \

@@ -271,6 +271,20 @@ enum pawl_err pawl__sql_scan_locks(struct pawl__backend *backend, const char *ow
     return scan_records(backend, PAWL__READ_LOCK_OWNED, values, PAWL__RECORD_LOCK);
 }
 
+/* ---- deadlines ---- */
+
+enum pawl_err pawl__sql_scan_deadlines(struct pawl__backend *backend, int64_t before_ms,
+                                       int64_t limit)
+{
+    const struct pawl__value values[] = { number(before_ms), number(limit) };
+    return scan_records(backend, PAWL__READ_DEADLINE_DUE, values, PAWL__RECORD_DEADLINE);
+}
+
+enum pawl_err pawl__sql_next_deadline(struct pawl__backend *backend, int64_t *at_ms)
+{
+    return pawl__sql_number(backend, PAWL__READ_DEADLINE_NEXT, at_ms);
+}
+
 /* ---- flows ---- */
 
 enum pawl_err pawl__sql_scan_flows(struct pawl__backend *backend, int64_t limit)

@@ -39,6 +39,8 @@ pawl__scan_locks_fn pawl__sql_scan_locks;
 pawl__scan_timers_fn pawl__sql_scan_timers;
 pawl__next_timer_fn pawl__sql_next_timer;
 pawl__scan_waits_fn pawl__sql_scan_waits;
+pawl__scan_deadlines_fn pawl__sql_scan_deadlines;
+pawl__next_deadline_fn pawl__sql_next_deadline;
 pawl__match_fn pawl__sql_match;
 
 /* The number that a statement without parameters gives; NULL is 0. */

@@ -341,6 +341,16 @@ static void hot_statements_use_the_index_made_for_them(void **state)
         { SQL_SET_SETTING_DROP,
           "SEARCH pawl_setting USING PRIMARY KEY (name=?)\n"
           "LIST SUBQUERY 1\nSCAN pawl_set_setting_drop VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_DEADLINE_DUE, "SEARCH pawl_deadline USING INDEX pawl_deadline_at (at_ms<?)\n" },
+        { SQL_DEADLINE_NEXT, "SEARCH pawl_deadline USING COVERING INDEX pawl_deadline_at\n" },
+        { SQL_DEADLINE_LOAD, WANTED("d", "job_id") },
+        { SQL_SET_DEADLINE_NEW, "SCAN pawl_set_deadline_new VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_DEADLINE_PUT, "SCAN pawl_set_deadline_put VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_DEADLINE_DROP,
+          "SEARCH pawl_deadline USING PRIMARY KEY (job_id=?)\n"
+          "LIST SUBQUERY 1\nSCAN pawl_set_deadline_drop VIRTUAL TABLE INDEX 0:\n" },
+        { SQL_SET_DROP_DEADLINE, "SEARCH pawl_deadline USING PRIMARY KEY (job_id=?)\n"
+                                 "LIST SUBQUERY 1\nSCAN pawl_set_row VIRTUAL TABLE INDEX 0:\n" },
         { SQL_UNSETTLED_LIST, "SEARCH pawl_unsettled USING INTEGER PRIMARY KEY (rowid>?)\n" },
         { SQL_UNSETTLED_NEXT, "SCAN pawl_unsettled\n" },
         { SQL_FLOW_ENDED, "SEARCH f USING INDEX pawl_flow_ended"

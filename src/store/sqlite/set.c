@@ -195,6 +195,8 @@ const struct pawl__core_table pawl__sq_core = {
     .scan_timers = pawl__sql_scan_timers,
     .next_timer = pawl__sql_next_timer,
     .scan_waits = pawl__sql_scan_waits,
+    .scan_deadlines = pawl__sql_scan_deadlines,
+    .next_deadline = pawl__sql_next_deadline,
     .scan_ready = pawl__sq_scan_ready,
     .match = pawl__sql_match,
 };

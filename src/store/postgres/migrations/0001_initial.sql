@@ -363,6 +363,13 @@ CREATE TABLE pawl_request_key (
 );
 CREATE INDEX pawl_request_key_until ON pawl_request_key (until_ms);
 
+-- The next deadline of each job that has one: src/store/core/deadline.h.
+CREATE TABLE pawl_deadline (
+    job_id uuid PRIMARY KEY,
+    at_ms  bigint NOT NULL
+);
+CREATE INDEX pawl_deadline_at ON pawl_deadline (at_ms);
+
 -- Moves of jobs with ties whose consequences are left for later, and what was reported of runs from
 -- SQL: src/store/core/settle.h.
 CREATE TABLE pawl_unsettled (

@@ -36,7 +36,8 @@ LANGUAGE sql STABLE AS $$
     SELECT greatest(least(
         due::numeric - priority::numeric * coalesce((SELECT nullif(s.value::bigint, 0)
             FROM pawl_setting AS s WHERE s.name = 'rank.boost_ms'), 900000),
-        sla_soft_at_ms - 86400000, sla_hard_at_ms - 172800000, 9223372036854775807),
+        sla_soft_at_ms - 86400000 - priority, sla_hard_at_ms - 172800000 - priority,
+        9223372036854775807),
         -9223372036854775808)::bigint
 $$;
 

@@ -278,6 +278,9 @@ BEGIN
         ELSE 0 END | CASE WHEN failure IS NOT NULL THEN 128 ELSE 0 END, 0);
     state := j.state;
     PERFORM pawl__enter(j, now_ms + kept_ms);
+    INSERT INTO pawl_deadline (job_id, at_ms)
+    SELECT j.id, least(j.sla_soft_at_ms, j.sla_hard_at_ms)
+    WHERE least(j.sla_soft_at_ms, j.sla_hard_at_ms) IS NOT NULL;
     IF unchecked THEN
         INSERT INTO pawl_unsettled (at_ms, job_id, ties, bytes, run, to_state, delay_ms)
         VALUES (now_ms, j.id, 4, CASE WHEN same IS NOT NULL

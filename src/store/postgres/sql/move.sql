@@ -156,7 +156,8 @@ FROM others
         WHERE j.id = ANY (l.ids) AND j.lease_until_ms = l.until_ms)
 
 -- name: peek
--- Is there anything to be claimed, promoted, taken back, expired, archived, purged or settled?
+-- Is there anything to be claimed, promoted, taken back, expired, archived, purged or settled, or a
+-- deadline?
 -- First entries of indexes, and nothing but those. Sixteen rows of leases that are of no use are
 -- worth a sweep.
 SELECT now.ms,
@@ -186,8 +187,8 @@ SELECT now.ms,
     (SELECT recount_at_ms FROM pawl_flow WHERE recount_at_ms IS NOT NULL
         ORDER BY recount_at_ms, id LIMIT 1),
     (SELECT at_ms FROM pawl_flow_timer ORDER BY at_ms LIMIT 1),
-
-    (SELECT look_at_ms FROM pawl_schedule WHERE look_at_ms IS NOT NULL ORDER BY look_at_ms LIMIT 1)
+    (SELECT look_at_ms FROM pawl_schedule WHERE look_at_ms IS NOT NULL ORDER BY look_at_ms LIMIT 1),
+    (SELECT at_ms FROM pawl_deadline ORDER BY at_ms LIMIT 1)
 FROM (SELECT coalesce(:now_ms, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)) AS now (ms)
 
 -- name: lease_due
@@ -320,6 +321,23 @@ WHERE state = :state AND finished_at_ms < :before_ms
 ORDER BY finished_at_ms
 LIMIT :limit
 FOR UPDATE SKIP LOCKED
+
+-- name: deadline_due
+-- What another sweep looks at just now is passed over.
+SELECT {{deadline.fields}}
+FROM pawl_deadline
+WHERE at_ms < :before_ms
+ORDER BY at_ms
+LIMIT :limit
+FOR UPDATE SKIP LOCKED
+
+-- name: deadline_next
+SELECT (
+    SELECT at_ms
+    FROM pawl_deadline
+    ORDER BY at_ms
+    LIMIT 1
+)
 
 -- name: key_forget
 DELETE FROM pawl_key

@@ -278,6 +278,10 @@ WHERE id = ANY (:ids)
 DELETE FROM pawl_audit
 WHERE job_id = ANY (:ids)
 
+-- name: set_drop_deadline
+DELETE FROM pawl_deadline
+WHERE job_id = ANY (:ids)
+
 -- name: set_checked
 WITH g AS MATERIALIZED (
     SELECT r.place, {{checked.fields of l}}
@@ -596,6 +600,28 @@ CROSS JOIN LATERAL (
     WHERE flow = g.flow AND no = g.no
     OFFSET 0
 ) AS t
+
+-- name: deadline_load
+SELECT {{deadline.fields}}
+FROM pawl_deadline
+WHERE job_id = ANY (:job_id)
+ORDER BY job_id
+FOR UPDATE
+
+-- name: set_deadline_new
+INSERT INTO pawl_deadline ({{deadline.fields}})
+SELECT {{deadline.fields of g}}
+FROM unnest({{deadline.fields bound}}) AS g ({{deadline.fields}})
+
+-- name: set_deadline_put
+INSERT INTO pawl_deadline ({{deadline.fields}})
+SELECT {{deadline.fields of g}}
+FROM unnest({{deadline.fields bound}}) AS g ({{deadline.fields}})
+ON CONFLICT (job_id) DO UPDATE SET {{deadline.fields set excluded | no job_id}}
+
+-- name: set_deadline_drop
+DELETE FROM pawl_deadline
+WHERE job_id = ANY (:job_id)
 
 -- name: flow_member_load
 SELECT {{flow.member_fields}}

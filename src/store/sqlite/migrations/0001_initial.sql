@@ -354,6 +354,13 @@ CREATE TABLE pawl_request_key (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pawl_request_key_until ON pawl_request_key (until_ms);
 
+-- The next deadline of each job that has one: src/store/core/deadline.h.
+CREATE TABLE pawl_deadline (
+    job_id BLOB PRIMARY KEY CHECK (length(job_id) = 16),
+    at_ms  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pawl_deadline_at ON pawl_deadline (at_ms);
+
 -- Moves of jobs with ties whose consequences are left for later: src/store/core/settle.h.
 CREATE TABLE pawl_unsettled (
     seq           INTEGER PRIMARY KEY,

@@ -162,6 +162,17 @@ WHERE (at_ms, key) IN (
 SELECT min(at_ms)
 FROM pawl_expiry
 
+-- name: deadline_due
+SELECT {{deadline.fields}}
+FROM pawl_deadline
+WHERE at_ms < :before_ms
+ORDER BY at_ms
+LIMIT :limit
+
+-- name: deadline_next
+SELECT min(at_ms)
+FROM pawl_deadline
+
 -- name: key_forget
 DELETE FROM pawl_key
 WHERE (digest, id) IN (

@@ -274,6 +274,10 @@ WHERE key IN (SELECT key FROM pawl_set_row)
 DELETE FROM pawl_audit
 WHERE job_id IN (SELECT id FROM pawl_set_row)
 
+-- name: set_drop_deadline
+DELETE FROM pawl_deadline
+WHERE job_id IN (SELECT id FROM pawl_set_row)
+
 -- name: set_drop_expiry
 DELETE FROM pawl_expiry
 WHERE (at_ms, key) IN (SELECT expires_at_ms, key FROM pawl_set_row)
@@ -486,6 +490,25 @@ CROSS JOIN pawl_flow_group AS f ON f.flow = s.flow AND f.no = s.no
 SELECT {{flow.node_fields of f}}
 FROM pawl_set_flow_node_put AS s
 CROSS JOIN pawl_flow_node AS f ON f.flow = s.flow AND f.no = s.no
+
+-- name: deadline_load
+SELECT {{deadline.fields of d}}
+FROM pawl_set_deadline_put AS s
+CROSS JOIN pawl_deadline AS d ON d.job_id = s.job_id
+
+-- name: set_deadline_new
+INSERT INTO pawl_deadline ({{deadline.fields}})
+SELECT {{deadline.fields}}
+FROM pawl_set_deadline_new
+
+-- name: set_deadline_put
+INSERT OR REPLACE INTO pawl_deadline ({{deadline.fields}})
+SELECT {{deadline.fields}}
+FROM pawl_set_deadline_put
+
+-- name: set_deadline_drop
+DELETE FROM pawl_deadline
+WHERE job_id IN (SELECT job_id FROM pawl_set_deadline_drop)
 
 -- name: flow_member_load
 SELECT {{flow.member_fields of f}}
