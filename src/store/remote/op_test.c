@@ -53,7 +53,8 @@ static const struct {
       "{\"op\":\"claim\",\"claim\":{\"queues\":[\"a\"],\"limit\":3,\"bytes_max\":21}}" },
     { { .kind = PAWL__OP_ROUTE,
         .claim = { .queues = names, .queue_count = 1, .limit = 3, .worker = "w", .lease_ms = 5 } },
-      "{\"op\":\"route\",\"claim\":{\"queues\":[\"a\"],\"limit\":3,\"worker\":\"w\",\"lease_ms\":5}}" },
+      "{\"op\":\"route\",\"claim\":{\"queues\":[\"a\"],\"limit\":3,\"worker\":\"w\","
+      "\"lease_ms\":5}}" },
     { { .kind = PAWL__OP_ASSIGN,
         .assign = { JOB, .worker = "w", .token = 6, .lease_ms = 5, .timed = true } },
       "{\"op\":\"assign\",\"id\":\"" ID "\",\"lease_ms\":5,\"timed\":true,\"name\":\"w\","
