@@ -58,7 +58,7 @@ bool pawl_store_kind_of(const char *url, struct pawl_store_kind *out)
 
 /* ---- maintenance ---- */
 
-enum { TURN_OPS = 8 };
+enum { TURN_OPS = 9 };
 
 /* Operations that are posted together and awaited together. */
 struct turn {
