@@ -148,6 +148,7 @@ static bool set_size(struct pawl__op *op, int64_t size)
     case PAWL__OP_LAPSE:
     case PAWL__OP_EXPIRE:
     case PAWL__OP_DEADLINE:
+    case PAWL__OP_FIRE:
     case PAWL__OP_SETTLE:
         op->sweep.limit = size;
         return true;
