@@ -547,21 +547,21 @@ pawl__wants_fn pawl__want_assign, pawl__want_unroute, pawl__want_complete, pawl_
 pawl__rule_fn pawl__rule_assign, pawl__rule_unroute, pawl__rule_complete, pawl__rule_fail,
     pawl__rule_snooze, pawl__rule_control, pawl__rule_priority, pawl__rule_delete,
     pawl__rule_extend, pawl__rule_progress, pawl__rule_checkpoint, pawl__rule_log, pawl__rule_bulk,
-    pawl__rule_promote, pawl__rule_lapse, pawl__rule_deadline, pawl__rule_expire, pawl__rule_settle, pawl__rule_archive,
-    pawl__rule_purge, pawl__rule_node_join, pawl__rule_node_put, pawl__rule_node_drop,
-    pawl__rule_lock_try, pawl__rule_lock_renew, pawl__rule_lock_release, pawl__rule_setting,
-    pawl__rule_token, pawl__rule_schema_add, pawl__rule_schema_drop, pawl__rule_config_put,
-    pawl__rule_config_drop, pawl__rule_request, pawl__rule_queue_pause, pawl__rule_flow_signal,
-    pawl__rule_flow_control, pawl__rule_fire, pawl__rule_schedule_put, pawl__rule_schedule_control,
-    pawl__rule_schedule_drop;
+    pawl__rule_promote, pawl__rule_lapse, pawl__rule_deadline, pawl__rule_expire, pawl__rule_settle,
+    pawl__rule_archive, pawl__rule_purge, pawl__rule_node_join, pawl__rule_node_put,
+    pawl__rule_node_drop, pawl__rule_lock_try, pawl__rule_lock_renew, pawl__rule_lock_release,
+    pawl__rule_setting, pawl__rule_token, pawl__rule_schema_add, pawl__rule_schema_drop,
+    pawl__rule_config_put, pawl__rule_config_drop, pawl__rule_request, pawl__rule_queue_pause,
+    pawl__rule_flow_signal, pawl__rule_flow_control, pawl__rule_fire, pawl__rule_schedule_put,
+    pawl__rule_schedule_control, pawl__rule_schedule_drop;
 pawl__names_fn pawl__names_submit, pawl__names_control, pawl__names_bulk, pawl__names_queue_pause,
     pawl__names_fire, pawl__names_schedule_put;
 /* Operations that are run alone: what finds their jobs, and what comes after the store. */
 pawl__rule_fn pawl__scan_bulk, pawl__scan_promote, pawl__after_promote, pawl__scan_lapse,
-    pawl__after_lapse, pawl__scan_deadline, pawl__scan_expire, pawl__after_deadline, pawl__after_expire, pawl__scan_settle, pawl__after_settle,
-    pawl__scan_retire, pawl__scan_flow_signal, pawl__scan_node, pawl__after_node_join,
-    pawl__after_node_put, pawl__after_queue_pause, pawl__scan_fire, pawl__after_fire,
-    pawl__scan_schedule;
+    pawl__after_lapse, pawl__scan_deadline, pawl__scan_expire, pawl__after_deadline,
+    pawl__after_expire, pawl__scan_settle, pawl__after_settle, pawl__scan_retire,
+    pawl__scan_flow_signal, pawl__scan_node, pawl__after_node_join, pawl__after_node_put,
+    pawl__after_queue_pause, pawl__scan_fire, pawl__after_fire, pawl__scan_schedule;
 /* Take a lock, or a turn, that was read. False: another owner has it. */
 bool pawl__lock_take(const struct pawl__set *set, struct pawl__record *record, const char *owner,
                      int64_t ttl_ms);
