@@ -58,6 +58,10 @@
     X("job_get", "JobReply")                                                                       \
     X("job_cancel", "JobReply")                                                                    \
     X("job_activate", "JobReply")                                                                  \
+    X("workflow_cancel", "WorkflowReply")                                                          \
+    X("workflow_retry", "WorkflowReply")                                                           \
+    X("workflow_pause", "WorkflowReply")                                                           \
+    X("workflow_resume", "WorkflowReply")                                                          \
     X("workflow_signal", "WorkflowReply")                                                          \
     X("workflow_submit", "WorkflowReply")                                                          \
     X("workflow_get", "WorkflowReply")                                                             \

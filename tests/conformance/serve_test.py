@@ -32,7 +32,7 @@ SUITES = ["level-0-core", "level-1-reliable", "level-2-scheduled", "level-3-work
           "ext-schema-registry", "ext-serverless"]
 SERVERS = 6
 # Recurring jobs are not served yet.
-SKIPPED = ["level-2-scheduled/cron/*", "level-3-workflows/chain/chain-cancel.json"]
+SKIPPED = ["level-2-scheduled/cron/*"]
 
 
 def start(place):

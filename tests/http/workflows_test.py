@@ -354,6 +354,81 @@ def a_job_of_no_workflow_has_no_earlier_steps():
         SERVER.refused("GET", f"/ojs/v1/jobs/{one}/parents", None, 404, "not_found")
 
 
+# ---- cancelling, retrying, pausing ----
+
+@test
+def a_cancelled_workflow_lets_what_runs_finish():
+    queue = queue_name()
+    flow = submit({"type": "chain", "steps": [job(k, queue) for k in "abc"]})
+    complete(queue)
+    running = SERVER.fetch(queue)[0]
+    path = f"{FLOWS}/{flow['id']}"
+    cancelled = SERVER.delete(path)["workflow"]
+    assert cancelled["state"] == "cancelled" and cancelled["id"] == flow["id"]
+    assert states(flow) == {"0": "completed", "1": "active", "2": "cancelled"}
+    error = SERVER.refused("DELETE", path, None, 409, "conflict", current_state="cancelled")
+    assert "cancelled" in error["message"]
+    SERVER.ack(running["id"], {"late": True})
+    ended = look(flow)
+    assert ended["state"] == "cancelled" and ended["steps"][1]["result"] == {"late": True}
+    assert ended["cancelled_at"].endswith("Z") and "completed_at" not in ended
+    assert SERVER.fetch(queue) == []
+    SERVER.refused("DELETE", f"{FLOWS}/{NOBODY}", None, 404, "not_found")
+
+
+@test
+def a_workflow_is_stopped_with_what_runs():
+    queue = queue_name()
+    flow = submit({"type": "group", "jobs": [job("a", queue), job("b", queue)]})
+    running = SERVER.fetch(queue)[0]
+    SERVER.post(f"{FLOWS}/{flow['id']}/cancel", {"stop": True})
+    assert set(states(flow).values()) == {"cancelled"}
+    SERVER.refused("POST", "/ojs/v1/workers/ack", {"job_id": running["id"]}, 409, "conflict")
+
+
+@test
+def one_step_is_cancelled_with_what_is_below():
+    queue = queue_name()
+    flow = submit({"steps": [job("a", queue, id="a"), job("b", queue, id="b", depends_on=["a"]),
+                             job("c", queue, id="c")]})
+    path = f"{FLOWS}/{flow['id']}/cancel"
+    SERVER.refused("POST", path, {"step": "z"}, 404, "not_found", field="step")
+    SERVER.refused("POST", path, {"steps": "a"}, 400, "invalid_request", field="steps")
+    assert SERVER.post(path, {"step": "a"})["workflow"]["state"] == "running"
+    assert states(flow) == {"a": "cancelled", "b": "cancelled", "c": "pending"}
+    complete(queue)
+    assert look(flow)["state"] == "failed"
+
+
+@test
+def what_failed_is_run_again():
+    queue = queue_name()
+    flow = submit({"type": "chain", "options": {"queue": queue, "retry": {"max_attempts": 1}},
+                   "steps": [job("a"), job("b"), job("c")]})
+    complete(queue)
+    fail(queue)
+    path = f"{FLOWS}/{flow['id']}/retry"
+    SERVER.refused("POST", path, {"steps": ["9"]}, 404, "not_found", field="steps")
+    again = SERVER.post(path)
+    assert again["retried"] == 1 and again["workflow"]["reopened"] == 1
+    assert again["workflow"]["state"] == "running"
+    assert complete(queue)["type"] == "b" and complete(queue)["type"] == "c"
+    assert look(flow)["state"] == "completed"
+    assert SERVER.post(path)["retried"] == 0  # nothing failed
+
+
+@test
+def a_paused_workflow_goes_on_when_it_is_resumed():
+    queue = queue_name()
+    flow = submit({"type": "group", "jobs": [job("a", queue)]})
+    path = f"{FLOWS}/{flow['id']}"
+    assert SERVER.post(path + "/pause")["workflow"]["paused"] is True
+    assert SERVER.fetch(queue) == []
+    assert "paused" not in SERVER.post(path + "/resume")["workflow"]
+    complete(queue)
+    SERVER.refused("POST", path + "/pause", {}, 409, "conflict", current_state="completed")
+
+
 # ---- signals ----
 
 def approval(name, **more):

@@ -108,6 +108,14 @@
     X("POST", "/ojs/v1/workflows", workflow_submit, SUBMIT, WORK, "Submit a workflow")             \
     X("GET", "/ojs/v1/workflows", workflows, READ, WORK, "List the workflows")                     \
     X("GET", "/ojs/v1/workflows/{id}", workflow_get, READ, WORK, "Look at a workflow")             \
+    X("DELETE", "/ojs/v1/workflows/{id}", workflow_cancel, SUBMIT, WORK, "Cancel a workflow")      \
+    X("POST", "/ojs/v1/workflows/{id}/cancel", workflow_cancel, SUBMIT, WORK,                      \
+      "Cancel a workflow, or one step")                                                            \
+    X("POST", "/ojs/v1/workflows/{id}/retry", workflow_retry, ADMIN, WORK,                         \
+      "Run again what failed in a workflow")                                                       \
+    X("POST", "/ojs/v1/workflows/{id}/pause", workflow_pause, ADMIN, WORK, "Pause a workflow")     \
+    X("POST", "/ojs/v1/workflows/{id}/resume", workflow_resume, ADMIN, WORK,                       \
+      "Go on with a paused or cancelled workflow")                                                 \
     X("POST", "/ojs/v1/workflows/{id}/signal", workflow_signal, ADMIN, WORK,                       \
       "Approve or reject a step that waits for a signal")                                          \
     X("POST", "/ojs/v1/signals", signal, ADMIN, WORK,                                              \

@@ -24,6 +24,8 @@
     X(bulk_retry, bulk)                                                                            \
     X(bulk_promote, bulk)                                                                          \
     X(bulk_delete, bulk)                                                                           \
+    X(workflow_cancel, workflow_cancel)                                                            \
+    X(workflow_retry, workflow_retry)                                                              \
     X(workflow_signal, workflow_signal)                                                            \
     X(signal, signal)                                                                              \
     X(queue_purge, queue_purge)                                                                    \

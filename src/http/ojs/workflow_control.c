@@ -1,4 +1,5 @@
-/* Signals to steps of workflows that wait for one: pawl's own. On the pool. */
+/* What clients and operators do to workflows: cancelling, retrying from what failed, pausing, and
+ * signals to steps that wait for one. All but the cancel are pawl's own. On the pool. */
 #include "base/diag.h"
 #include "http/ojs/ojs.h"
 #include "http/ojs/workflows.h"
@@ -9,12 +10,26 @@
 /* What a body may say; each route reads the members that it has. */
 struct wish {
     const char *step; /* its name */
+    const char *const *steps;
+    size_t step_count;
+    bool stop, all_below;
     const char *key;
     enum pawl_flow_signal_kind signal;
     struct pawl_span payload;
 };
 
 #define S struct wish
+static const struct pawl__member cancel_members[] = {
+    PAWL__MEMBER("step", TEXT, S, step, .min = 1, .max = PAWL_FLOW_NAME_BYTES_MAX),
+    PAWL__MEMBER("stop", BOOL, S, stop),
+};
+const struct pawl__shape pawl__ojs_workflow_cancel_request_shape = PAWL__SHAPE(S, cancel_members);
+static const struct pawl__member retry_members[] = {
+    PAWL__MEMBER("steps", TEXTS, S, steps, PAWL__COUNTED(S, step_count), .min = 1,
+                 .max = PAWL_FLOW_NAMED_MAX),
+    PAWL__MEMBER("all_below", BOOL, S, all_below),
+};
+const struct pawl__shape pawl__ojs_workflow_retry_request_shape = PAWL__SHAPE(S, retry_members);
 #define SIGNAL                                                                                     \
     PAWL__MEMBER("signal", WORD, S, signal, .words = &pawl__flow_signal_words,                     \
                  .flags = PAWL__REQUIRED),                                                         \
@@ -116,6 +131,92 @@ static void reply(struct pawl__request *request, struct pawl_job_id id,
     pawl__buf_add(&request->reply, "}", 1);
     pawl__workflow_release(&shown);
     pawl__reply(request, 200);
+}
+
+/* ---- cancelling ---- */
+
+static void cancel(struct pawl__request *request, struct pawl_job_id id, const struct wish *wish)
+{
+    struct pawl *pawl = pawl__request_pawl(request);
+    struct pawl_by by = pawl__request_by(request);
+    struct pawl_job_id step;
+    struct pawl_diag diag;
+    struct pawl_flow_cancel how = { .drain = !wish->stop };
+    if (!find_steps(request, id, "step", &wish->step, wish->step != NULL, &step)) return;
+    if (wish->step) how.node = &step;
+    enum pawl_err err = pawl_flow_cancel(pawl, id, &how, &by, &diag);
+    if (err) {
+        refuse(request, id, err, &diag);
+    } else {
+        reply(request, id, NULL, 0);
+    }
+}
+
+/* Jobs that run may finish, as OJS has it. */
+void pawl__on_workflow_cancel(struct pawl__request *request)
+{
+    struct pawl_job_id id;
+    struct wish wish;
+    if (!pawl__workflow_id(request, &id)) return;
+    if (read_wish(request, &pawl__ojs_workflow_cancel_request_shape, &wish)) {
+        cancel(request, id, &wish);
+    }
+}
+
+/* ---- retrying, pausing, resuming ---- */
+
+void pawl__on_workflow_retry(struct pawl__request *request)
+{
+    struct pawl_job_id id;
+    struct wish wish;
+    struct pawl_diag diag;
+    int64_t count = 0;
+    if (!pawl__workflow_id(request, &id)) return;
+    if (!read_wish(request, &pawl__ojs_workflow_retry_request_shape, &wish)) return;
+    struct pawl_job_id *nodes =
+        pawl__arena_calloc(&request->arena, wish.step_count + 1, sizeof *nodes);
+    if (!nodes) {
+        pawl__reply_nomem(request);
+        return;
+    }
+    if (!find_steps(request, id, "steps", wish.steps, wish.step_count, nodes)) return;
+    const struct pawl_flow_retry how = { .nodes = nodes,
+                                         .node_count = wish.step_count,
+                                         .all_below = wish.all_below };
+    struct pawl_by by = pawl__request_by(request);
+    enum pawl_err err = pawl_flow_retry(pawl__request_pawl(request), id, &how, &by, &count, &diag);
+    if (err) {
+        refuse(request, id, err, &diag);
+    } else {
+        reply(request, id, (const struct pawl__member[]){ PAWL__HERE_INT("retried", count) }, 1);
+    }
+}
+
+typedef enum pawl_err control_fn(struct pawl *pawl, struct pawl_job_id flow,
+                                 const struct pawl_by *by, struct pawl_diag *diag);
+
+static void control(struct pawl__request *request, control_fn *act)
+{
+    struct pawl_job_id id;
+    struct pawl_diag diag;
+    if (!pawl__workflow_id(request, &id)) return;
+    struct pawl_by by = pawl__request_by(request);
+    enum pawl_err err = act(pawl__request_pawl(request), id, &by, &diag);
+    if (err) {
+        refuse(request, id, err, &diag);
+    } else {
+        reply(request, id, NULL, 0);
+    }
+}
+
+void pawl__on_workflow_pause(struct pawl__request *request)
+{
+    control(request, pawl_flow_pause);
+}
+
+void pawl__on_workflow_resume(struct pawl__request *request)
+{
+    control(request, pawl_flow_resume);
 }
 
 /* ---- signals ---- */

@@ -227,6 +227,7 @@ struct view {
     enum pawl_flow_state state;
     struct pawl_span meta;
     int64_t total, completed, failed, percent, reopened;
+    bool paused;
     int64_t created_at_ms, started_at_ms, completed_at_ms, cancelled_at_ms, deadline_at_ms;
 };
 
@@ -244,6 +245,7 @@ static struct view view_of(const struct pawl_flow *flow, const struct pawl_flow_
                           .failed = flow->jobs.failed,
                           .percent = pawl_flow_percent(&flow->jobs),
                           .reopened = flow->reopened,
+                          .paused = flow->paused,
                           .created_at_ms = flow->created_at_ms,
                           .started_at_ms = nodes ? started_at(nodes) : 0,
                           .completed_at_ms = cancelled ? 0 : flow->finished_at_ms,
@@ -265,7 +267,8 @@ static struct view view_of(const struct pawl_flow *flow, const struct pawl_flow_
         PAWL__MEMBER("deadline", INSTANT, S, deadline_at_ms)
 #define TAIL                                                                                       \
     ALWAYS("progress", INT64, percent), PAWL__MEMBER("reason", NAME, S, reason),                   \
-        PAWL__MEMBER("reopened", INT64, S, reopened), PAWL__MEMBER("meta", OBJECT, S, meta),       \
+        PAWL__MEMBER("paused", BOOL, S, paused), PAWL__MEMBER("reopened", INT64, S, reopened),     \
+        PAWL__MEMBER("meta", OBJECT, S, meta),                                                     \
         PAWL__WHOLE("metadata", ONE, .flags = PAWL__ALWAYS, .shape = &metadata_shape)
 
 static const struct pawl__member metadata_members[] = {
