@@ -122,9 +122,7 @@ static enum pawl_err check_single(const struct pawl_job_spec *job, struct pawl_d
                    { "job.sla_hard_at_ms", job->sla_hard_at_ms != 0 },
                    { "job.idempotency_key", job->idempotency_key != NULL },
                    { "job.idempotency_ms", job->idempotency_ms != 0 },
-                   { "job.pending", job->pending },
-                   { "job.on_success", job->on_success != NULL },
-                   { "job.on_failure", job->on_failure != NULL } };
+                   { "job.pending", job->pending } };
     for (size_t i = 0; i < sizeof single / sizeof *single; i++) {
         if (!single[i].given) continue;
         return pawl__fail_field(diag, PAWL_ERR_ARG, single[i].field,
@@ -301,6 +299,8 @@ static struct pawl__schedule_plan plan_of(const struct pawl_schedule_spec *given
         .business_key = spec->business_key,
         .principal = spec->principal,
         .trace_id = spec->trace_id,
+        .on_success = job->on_success,
+        .on_failure = job->on_failure,
     };
 }
 

@@ -99,6 +99,8 @@ static enum pawl_err read_job(const struct pawl__schedule_plan *plan, struct paw
     if (!err && plan->unique.len) {
         err = pawl__unique_parse(plan->unique, arena, &out->unique, NULL);
     }
+    if (!err) err = pawl__follow_read(plan->on_success, arena, &out->on_success, NULL);
+    if (!err) err = pawl__follow_read(plan->on_failure, arena, &out->on_failure, NULL);
     return err;
 }
 

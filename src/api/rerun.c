@@ -40,16 +40,6 @@ static enum pawl_err read_tags(struct pawl_span text, struct pawl__arena *arena,
     return PAWL_OK;
 }
 
-static enum pawl_err read_follow(struct pawl_span text, struct pawl__arena *arena,
-                                 const struct pawl_job_spec **out, struct pawl_diag *diag)
-{
-    struct pawl_job_spec *spec = pawl__arena_calloc(arena, 1, sizeof *spec);
-    if (!text.len) return PAWL_OK;
-    if (!spec) return pawl__fail_nomem(diag);
-    *out = spec;
-    return pawl__follow_parse(text, arena, spec, diag);
-}
-
 /* Restores the fields that the store keeps as JSON, as submitted. */
 static enum pawl_err read_kept(const struct pawl_job *job, struct pawl__arena *arena,
                                struct pawl_job_spec *out, struct pawl_diag *diag)
@@ -57,8 +47,8 @@ static enum pawl_err read_kept(const struct pawl_job *job, struct pawl__arena *a
     enum pawl_err err = read_tags(job->tags, arena, out, diag);
     if (!err) err = pawl__retry_parse(job->retry, arena, &out->retry, diag);
     if (!err && job->unique.len) err = pawl__unique_parse(job->unique, arena, &out->unique, diag);
-    if (!err) err = read_follow(job->on_success, arena, &out->on_success, diag);
-    if (!err) err = read_follow(job->on_failure, arena, &out->on_failure, diag);
+    if (!err) err = pawl__follow_read(job->on_success, arena, &out->on_success, diag);
+    if (!err) err = pawl__follow_read(job->on_failure, arena, &out->on_failure, diag);
     out->retry.attempts_max = job->attempts_max;
     return err;
 }

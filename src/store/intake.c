@@ -277,6 +277,12 @@ static enum pawl_err keep_follow(struct pawl__intake *intake, const char *field,
     return err ? blame(field, &found, err, diag) : keep(intake, out, diag);
 }
 
+int32_t pawl__follow_ties(const struct pawl__new_job *job)
+{
+    return (job->on_success.len ? PAWL__SUCCESS_TIE : 0) |
+           (job->on_failure.len ? PAWL__FAILURE_TIE : 0);
+}
+
 /* ---- intake ---- */
 
 void pawl__intake_release(struct pawl__intake *intake)
@@ -317,8 +323,7 @@ static enum pawl_err take(struct pawl__intake *intake, const struct pawl_job_spe
         err = keep_follow(intake, "on_failure", spec->on_failure, depth, &job->on_failure, diag);
     }
     if (err) return err;
-    job->ties = (job->on_success.len ? PAWL__SUCCESS_TIE : 0) |
-                (job->on_failure.len ? PAWL__FAILURE_TIE : 0);
+    job->ties = pawl__follow_ties(job);
     return PAWL_OK;
 }
 

@@ -74,6 +74,8 @@ PAWL_MUST_CHECK enum pawl_err pawl__spec_parse(struct pawl_span text, struct paw
  * core/settle.h. */
 enum { PAWL__SUCCESS_TIE = 1 << 5, PAWL__FAILURE_TIE = 1 << 7, PAWL__CHILD_TIE = 1 << 8 };
 
+/* The first two, by what the job has. */
+int32_t pawl__follow_ties(const struct pawl__new_job *job);
 /* What a follow-up has in its meta. */
 #define PAWL__PARENT_ID "parent_id"
 #define PAWL__PARENT_STATE "parent_state"
@@ -82,6 +84,10 @@ enum { PAWL__SUCCESS_TIE = 1 << 5, PAWL__FAILURE_TIE = 1 << 7, PAWL__CHILD_TIE =
  * spec. */
 PAWL_MUST_CHECK enum pawl_err pawl__follow_parse(struct pawl_span text, struct pawl__arena *arena,
                                                  struct pawl_job_spec *out, struct pawl_diag *diag);
+/* The same into `arena`, if there is one: else `*out` is left alone. */
+PAWL_MUST_CHECK enum pawl_err pawl__follow_read(struct pawl_span text, struct pawl__arena *arena,
+                                                const struct pawl_job_spec **out,
+                                                struct pawl_diag *diag);
 /* Is such a text, or an empty one, what a submission would accept? ARG, LIMIT: diag->field is the
  * member, with `field` before it. NOMEM. */
 PAWL_MUST_CHECK enum pawl_err pawl__follow_check(const char *field, struct pawl_span text,

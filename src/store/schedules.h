@@ -55,6 +55,7 @@ struct pawl__schedule_plan {
     int64_t expires_in_ms, timeout_ms, lease_ms, keep_ms;
     struct pawl_span retry, unique;
     const char *business_key, *principal, *trace_id;
+    struct pawl_span on_success, on_failure;
 };
 
 /* A job that is waited for, or that is held: its end is followed up (core/schedule_tie.c). */

@@ -116,6 +116,16 @@ enum pawl_err pawl__follow_parse(struct pawl_span text, struct pawl__arena *aren
     return parse(text, &spec_shape, "a follow-up must be a JSON object", arena, out, diag);
 }
 
+enum pawl_err pawl__follow_read(struct pawl_span text, struct pawl__arena *arena,
+                                const struct pawl_job_spec **out, struct pawl_diag *diag)
+{
+    if (!text.len) return PAWL_OK;
+    struct pawl_job_spec *spec = pawl__arena_calloc(arena, 1, sizeof *spec);
+    if (!spec) return pawl__fail_nomem(diag);
+    *out = spec;
+    return pawl__follow_parse(text, arena, spec, diag);
+}
+
 /* ---- printing ---- */
 
 /* What is not given is not printed; parts that `job` has as JSON are printed as they are. */

@@ -23,6 +23,37 @@ static void instant_makes_a_job_once(struct rig *rig)
     desk_close(&desk);
 }
 
+static void jobs_have_the_follow_ups_of_the_template(struct rig *rig)
+{
+    const struct pawl_job_spec alarm = { .type = "alarm", .queue = "after" };
+    struct desk desk = desk_open(rig);
+    struct pawl_schedule_spec spec = hourly("h");
+    struct pawl_schedules shown = { 0 };
+    spec.job.on_failure = &alarm;
+    assert_int_equal(PAWL_PUT_CREATED, put(&desk, &spec).put);
+    assert_int_equal(PAWL_PUT_UNCHANGED, put(&desk, &spec).put);
+    assert_i64(1, fire_at(&desk, MONDAY_MS + HOUR_MS));
+    const struct pawl_filter every = { .queues = NULL };
+    struct pawl_jobs jobs = { 0 };
+    assert_ok(rig, pawl_query(desk.pawl, &every, NULL, &jobs, &rig->diag));
+    assert_int_equal(1, jobs.count);
+    assert_ok(rig,
+              pawl_control(desk.pawl, jobs.at[0].id, PAWL_CONTROL_CANCEL, NULL, NULL, &rig->diag));
+    pawl_jobs_release(&jobs);
+    const char *queue = "after";
+    const struct pawl_filter made = { .queues = &queue, .queue_count = 1 };
+    assert_ok(rig, pawl_query(desk.pawl, &made, NULL, &jobs, &rig->diag));
+    assert_int_equal(1, jobs.count);
+    assert_text("alarm", jobs.at[0].type);
+    pawl_jobs_release(&jobs);
+    assert_ok(rig, pawl_schedule_get(desk.pawl, "h", &shown, &rig->diag));
+    assert_non_null(shown.at[0].spec.job.on_failure);
+    assert_text("alarm", shown.at[0].spec.job.on_failure->type);
+    assert_null(shown.at[0].spec.job.on_success);
+    pawl_schedules_release(&shown);
+    desk_close(&desk);
+}
+
 static void job_has_the_template_and_says_where_it_is_from(struct rig *rig)
 {
     static const char *const tags[] = { "a", "b" };
@@ -865,6 +896,7 @@ int main(void)
 {
     static const struct contract_test tests[] = {
         CONTRACT(instant_makes_a_job_once),
+        CONTRACT(jobs_have_the_follow_ups_of_the_template),
         CONTRACT(job_has_the_template_and_says_where_it_is_from),
         CONTRACT(what_was_put_is_read_and_may_be_put_again),
         CONTRACT(interval_counts_from_its_registration),

@@ -43,7 +43,7 @@ SCHEDULE_LISTS = ", ".join(["text[]", "bigint[]", "bigint[]", "text[]"] + ["bigi
                           + ["uuid[]"] + ["bigint[]"] * 3 + ["bytea[]"] * 2 + ["text[]"]
                           + ["bigint[]"] * 4)
 SCHEDULE_PLAN_LISTS = ", ".join(["text[]"] * 3 + ["bigint[]"] * 2 + ["bytea[]"] + ["bigint[]"] * 10
-                               + ["text[]"] * 8 + ["bigint[]"] * 6 + ["text[]"] * 5)
+                               + ["text[]"] * 8 + ["bigint[]"] * 6 + ["text[]"] * 7)
 FIRING_LISTS = ", ".join(["text[]"] + ["bigint[]"] * 8 + ["uuid[]"] + ["bigint[]"] * 2
                          + ["text[]"] * 3)
 # Of a job, without created_at_ms.

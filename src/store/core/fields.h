@@ -402,7 +402,9 @@ bool pawl__new_has_extras(const struct pawl__new_job *job, const struct pawl__se
     X(unique,         uniqueness,    JSON)                                                         \
     X(business_key,   business_key,  TEXT)                                                         \
     X(principal,      principal,     TEXT)                                                         \
-    X(trace_id,       trace_id,      TEXT)
+    X(trace_id,       trace_id,      TEXT)                                                         \
+    X(on_success,     on_success,    JSON)                                                         \
+    X(on_failure,     on_failure,    JSON)
 /* struct pawl__schedule_member */
 #define PAWL__SCHEDULE_MEMBER_FIELDS(X)                                                            \
     X(id,             id,            ID)                                                           \

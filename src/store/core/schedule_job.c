@@ -167,7 +167,10 @@ void pawl__child_make(struct pawl__turn *turn, struct pawl__child *child, int64_
                                          .spec = &child->spec,
                                          .tags = plan->tags,
                                          .retry = plan->retry,
-                                         .unique = plan->unique };
+                                         .unique = plan->unique,
+                                         .on_success = plan->on_success,
+                                         .on_failure = plan->on_failure };
+    child->job.ties = pawl__follow_ties(&child->job);
     if (keyed) child->key = pawl__key_firing(plan->name, at_ms);
     make_keys(turn, child);
 }

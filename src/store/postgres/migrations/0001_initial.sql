@@ -588,7 +588,9 @@ CREATE TABLE pawl_schedule_plan (
     uniqueness    text,
     business_key  text,
     principal     text,
-    trace_id      text
+    trace_id      text,
+    on_success    text,
+    on_failure    text
 );
 
 -- Jobs whose end is followed up: others of the schedule are held until then.

@@ -563,7 +563,9 @@ CREATE TABLE pawl_schedule_plan (
     uniqueness    TEXT,
     business_key  TEXT,
     principal     TEXT,
-    trace_id      TEXT
+    trace_id      TEXT,
+    on_success    TEXT,
+    on_failure    TEXT
 ) STRICT, WITHOUT ROWID;
 
 -- Jobs whose end is followed up: others of the schedule are held until then.
