@@ -69,7 +69,7 @@ enum {
     X(PURGE,        "purge",         op->retire.limit, UPKEEP)                                     \
     X(DEADLINE,     "deadline",      op->sweep.limit,  UPKEEP)                                     \
     X(SETTLE,       "settle",        op->sweep.limit,  UPKEEP)                                     \
-    X(FLOW_SIGNAL,  "flow_signal",   1,                READIES)                                     \
+    X(FLOW_SIGNAL,  "flow_signal",   1,                READIES)                                    \
     X(FLOW_CONTROL, "flow_control",  PAWL__MAINTENANCE_MAX, READIES)                               \
     X(NODE_JOIN,    "node_join",     1,                SENT)                                       \
     X(NODE_PUT,     "node_put",      1,                SENT)                                       \

@@ -372,8 +372,8 @@ static const struct pawl__shape flow_counts_shape = SHAPE(flow_counts_members);
 #define S struct pawl_flow
 static const struct pawl__member flow_members[] = {
     ID(id), NAME(name), NAME(layout), JSON(meta), WORD(state, flow_state), BOOL(sealed),
-    INT64(created_at_ms), INT64(finished_at_ms), INT64(deadline_at_ms), BOOL(paused), INT32(reopened),
-    NAME(reason), ONE(members, flow_counts_shape), ONE(jobs, flow_counts_shape),
+    INT64(created_at_ms), INT64(finished_at_ms), INT64(deadline_at_ms), BOOL(paused),
+    INT32(reopened), NAME(reason), ONE(members, flow_counts_shape), ONE(jobs, flow_counts_shape),
 };
 static const struct pawl__shape flow_shape = SHAPE(flow_members);
 #undef S

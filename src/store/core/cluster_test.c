@@ -217,6 +217,13 @@ static enum pawl_err scan_ended(struct pawl__backend *b, const struct pawl__ende
     return PAWL_OK;
 }
 
+/* There are no flows. */
+static enum pawl_err scan_ended_flows(struct pawl__backend *b, const struct pawl__ended *what)
+{
+    assert_int_equal(what->kept_until_ms, b->set.now_ms);
+    return PAWL_OK;
+}
+
 /* A name with a "?" cannot be stored here. */
 static enum pawl_err queue(struct pawl__backend *b, const char *name, struct pawl_diag *diag)
 {
@@ -235,6 +242,7 @@ static const struct pawl__core_table table = {
     .scan_nodes = scan_nodes,
     .scan_locks = scan_locks,
     .scan_ended = scan_ended,
+    .scan_ended_flows = scan_ended_flows,
 };
 
 static struct pawl__backend *open_store(void)

@@ -24,6 +24,20 @@ static enum pawl_err next_unsettled(struct pawl__backend *b, int32_t ties, int64
     return PAWL_OK;
 }
 
+/* Nothing else is due that the same sweep looks for. */
+static enum pawl_err scan_none(struct pawl__backend *b, int64_t limit)
+{
+    (void)b, (void)limit;
+    return PAWL_OK;
+}
+
+static enum pawl_err next_none(struct pawl__backend *b, int64_t *at_ms)
+{
+    (void)b;
+    *at_ms = 0;
+    return PAWL_OK;
+}
+
 static struct pawl__backend *open_with_entries(void)
 {
     static struct pawl__core_table with_entries;
@@ -31,6 +45,8 @@ static struct pawl__backend *open_with_entries(void)
     with_entries = table;
     with_entries.unsettled = unsettled;
     with_entries.next_unsettled = next_unsettled;
+    with_entries.scan_timers = with_entries.scan_flows = scan_none;
+    with_entries.next_timer = with_entries.next_flow = next_none;
     b->set.table = &with_entries;
     entry_count = 0;
     return b;
