@@ -407,7 +407,11 @@ static void gather_unsent(struct pawl__committer *committer, const struct pawl__
     if (notice->due_at_ms && (!unsent->due_at_ms || notice->due_at_ms < unsent->due_at_ms)) {
         unsent->due_at_ms = notice->due_at_ms;
     }
-    committer->has_unsent |= notice->ready || notice->control || notice->due_at_ms;
+    if (notice->fire_at_ms && (!unsent->fire_at_ms || notice->fire_at_ms < unsent->fire_at_ms)) {
+        unsent->fire_at_ms = notice->fire_at_ms;
+    }
+    committer->has_unsent |= notice->ready || notice->control || notice->due_at_ms ||
+                             notice->fire_at_ms;
     pawl__unlock(&committer->mutex);
 }
 

@@ -20,8 +20,8 @@ static void watch(void *ctx, const struct pawl__notice *notice)
 static bool same_notice(const struct pawl__notice *a, const struct pawl__notice *b)
 {
     return a->foreign == b->foreign && a->ready == b->ready && a->control == b->control &&
-           a->due_at_ms == b->due_at_ms && a->at_ms == b->at_ms && a->moves == b->moves &&
-           a->move_count == b->move_count && a->lost == b->lost;
+           a->due_at_ms == b->due_at_ms && a->fire_at_ms == b->fire_at_ms && a->at_ms == b->at_ms &&
+           a->moves == b->moves && a->move_count == b->move_count && a->lost == b->lost;
 }
 
 static void watcher_hears_after_the_answers(void **state)
@@ -65,15 +65,16 @@ static void nothing_is_told_of_what_did_not_happen(void **state)
 static void others_are_told_every_few_milliseconds(void **state)
 {
     static const struct pawl__notice notices[] = {
-        { .at_ms = 1, .ready = true },    { .at_ms = 2, .control = true, .due_at_ms = 500 },
-        { .at_ms = 3, .due_at_ms = 300 }, // 1999 us after the first: not yet
-        { .at_ms = 4, .due_at_ms = 400 }, // 2000 us
-        { .at_ms = 5, .move_count = 1 },  // nothing for others
-        { .at_ms = 6, .ready = true },    // the last
+        { .at_ms = 1, .ready = true },
+        { .at_ms = 2, .control = true, .due_at_ms = 500 },
+        { .at_ms = 3, .due_at_ms = 300, .fire_at_ms = 700 }, // 1999 us after the first: not yet
+        { .at_ms = 4, .due_at_ms = 400, .fire_at_ms = 600 }, // 2000 us
+        { .at_ms = 5, .move_count = 1 },                     // nothing for others
+        { .at_ms = 6, .ready = true },                       // the last
     };
     static const struct pawl__notice others[] = {
         { .ready = true },
-        { .control = true, .due_at_ms = 300 },
+        { .control = true, .due_at_ms = 300, .fire_at_ms = 600 },
         { .ready = true },
     };
     struct stage *stage = stage_new();
@@ -108,6 +109,19 @@ static void others_hear_of_a_thing_once(void **state)
     }
     pawl__committer_close(&stage->committer);
     assert_int_equal(stage->backend.other_count, 1);
+    stage_free(stage);
+}
+
+/* Else a schedule that one process adds would fire late in all others. */
+static void others_hear_of_schedules(void **state)
+{
+    struct stage *stage = stage_new();
+    struct act act;
+    stage->backend.notices[0] = (struct pawl__notice){ .at_ms = 1, .fire_at_ms = 900 };
+    assert_int_equal(perform(stage, &act), PAWL_OK);
+    pawl__committer_close(&stage->committer);
+    assert_int_equal(stage->backend.other_count, 1);
+    assert_true(stage->backend.others[0].fire_at_ms == 900);
     stage_free(stage);
 }
 
@@ -166,6 +180,7 @@ int main(void)
         cmocka_unit_test(nothing_is_told_of_what_did_not_happen),
         cmocka_unit_test(others_are_told_every_few_milliseconds),
         cmocka_unit_test(others_hear_of_a_thing_once),
+        cmocka_unit_test(others_hear_of_schedules),
         cmocka_unit_test(watching_ends_when_the_call_under_way_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
