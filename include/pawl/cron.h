@@ -153,7 +153,7 @@ struct pawl_schedule_put {
 struct pawl_schedule {
     /* As it was put, with defaults resolved. Strings are never NULL, except that of a recurrence by
      * instants: `expression` is NULL. `job` is valid for another put or a submit; in it what is not
-     * given is NULL. */
+     * given is NULL, and what of its retry policy is the default is zero. */
     struct pawl_schedule_spec spec;
     const char *group;      /* the program that declared it; "": none */
     int64_t declared_at_ms; /* by that program, most recently */

@@ -442,10 +442,21 @@ static enum pawl_err declare_one(struct pawl *pawl, const struct pawl_declaratio
         out->created += put == PAWL_PUT_CREATED;
         out->changed += put == PAWL_PUT_CHANGED;
         out->unchanged += put == PAWL_PUT_UNCHANGED;
-        if (!err && !out->at_ms) out->at_ms = op.now_ms;
     }
     pawl__arena_release(&ready.arena);
     if (err && err != PAWL_ERR_NOMEM) pawl__diag_within(diag, at);
+    return err;
+}
+
+/* When the first of them was declared, by the clock of the store: that of a server between may be
+ * another. */
+static enum pawl_err declared_at(struct pawl *pawl, const struct pawl_declaration *declaration,
+                                 int64_t *at_ms, struct pawl_diag *diag)
+{
+    struct pawl_schedules first = { .at = NULL };
+    enum pawl_err err = pawl_schedule_get(pawl, declaration->specs[0].name, &first, diag);
+    if (!err) *at_ms = first.at[0].declared_at_ms;
+    pawl_schedules_release(&first);
     return err;
 }
 
@@ -458,9 +469,11 @@ enum pawl_err pawl_schedules_declare(struct pawl *pawl, const struct pawl_declar
     for (size_t i = 0; !err && i < declaration->count; i++) {
         err = declare_one(pawl, declaration, i, &done, diag);
     }
+    if (!err && declaration->count) err = declared_at(pawl, declaration, &done.at_ms, diag);
     if (err) return err;
-    if (!done.at_ms)
+    if (!done.at_ms) {
         done.at_ms = pawl__clock_wall_ms(pawl->clock); // nothing was asked of the store
+    }
     if (out) *out = done;
     return PAWL_OK;
 }

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/diag.h"
 #include "base/json.h"
+#include "fields/fields.h"
 
 #include <assert.h>
 #include <string.h>
@@ -77,6 +78,25 @@ static enum pawl_err read_tags(struct pawl_span text, struct pawl__arena *arena,
     return PAWL_OK;
 }
 
+/* What a policy need not say, since it is the default, is zero. */
+static void shorten(struct pawl_retry *retry)
+{
+    struct pawl_retry usual = { .attempts_max = 0 };
+    pawl__retry_resolve(&usual);
+#define UNSAID(member)                                                                             \
+    if (retry->member == usual.member) retry->member = 0;
+#define UNSAID_I32(member) UNSAID(member)
+#define UNSAID_I64(member) UNSAID(member)
+#define UNSAID_REAL(member) UNSAID(member)
+#define UNSAID_BACKOFF(member) UNSAID(member)
+#define UNSAID_JITTER(member) UNSAID(member)
+#define UNSAID_EXHAUSTION(member) UNSAID(member)
+#define UNSAID_TEXTS(member)
+#define X(member, kind, ...) UNSAID_##kind(member)
+    PAWL__RETRY_FIELDS(X)
+#undef X
+}
+
 static enum pawl_err read_job(const struct pawl__schedule_plan *plan, struct pawl__arena *arena,
                               struct pawl_job_spec *out)
 {
@@ -95,7 +115,10 @@ static enum pawl_err read_job(const struct pawl__schedule_plan *plan, struct paw
                                    .trace_id = some(plan->trace_id) };
     enum pawl_err err = read_tags(plan->tags, arena, out);
     if (!err) err = pawl__retry_parse(plan->retry, arena, &out->retry, NULL);
-    if (!err) out->retry.attempts_max = plan->attempts_max;
+    if (!err) {
+        out->retry.attempts_max = plan->attempts_max;
+        shorten(&out->retry);
+    }
     if (!err && plan->unique.len) {
         err = pawl__unique_parse(plan->unique, arena, &out->unique, NULL);
     }
@@ -179,7 +202,11 @@ static enum pawl_err read_rows(struct pawl *pawl, const struct pawl__schedule_as
     struct pawl__arena *owned = pawl__owned_new();
     if (!owned) return pawl__fail_nomem(diag);
     enum pawl_err err = pawl__store_schedules(pawl->store, ask, owned, &rows, diag);
-    if (!err) err = view_all(&rows, pawl__clock_wall_ms(pawl->clock), owned, &found, diag);
+    if (!err && rows.seen) {
+        found = rows.seen->schedules;
+    } else if (!err) {
+        err = view_all(&rows, pawl__clock_wall_ms(pawl->clock), owned, &found, diag);
+    }
     if (err) {
         pawl__owned_free(owned);
         return err;
@@ -231,7 +258,7 @@ enum pawl_err pawl_schedules_get(struct pawl *pawl, const struct pawl_schedule_f
                                             .group = shown(filter->group),
                                             .limit = limit + 1 };
     err = read_rows(pawl, &ask, out, diag);
-    if (err || (int64_t)out->count <= limit) return err;
+    if (err || (int64_t)out->count <= limit) return err; // a server has said whether there are more
     out->count = (size_t)limit;
     out->more = true;
     return PAWL_OK;
@@ -296,13 +323,19 @@ enum pawl_err pawl_schedule_history(struct pawl *pawl, const char *name, int64_t
     struct pawl__arena *owned = pawl__owned_new();
     if (!owned) return pawl__fail_nomem(diag);
     err = pawl__store_schedules(pawl->store, &ask, owned, &rows, diag);
-    if (!err) err = view_history(&rows, name, owned, &found, diag);
+    if (!err && rows.seen) {
+        found = rows.seen->firings;
+    } else if (!err) {
+        err = view_history(&rows, name, owned, &found, diag);
+    }
     if (err) {
         pawl__owned_free(owned);
         return err;
     }
-    found.more = (int64_t)found.count > limit;
-    if (found.more) found.count = (size_t)limit;
+    if ((int64_t)found.count > limit) {
+        found.count = (size_t)limit;
+        found.more = true;
+    }
     found.owned = owned;
     *out = found;
     return PAWL_OK;

@@ -115,11 +115,18 @@ struct pawl__schedule_ask {
     int64_t limit;
 };
 
+/* The answer of a server elsewhere: not rows, but what the question is for. */
+struct pawl__schedule_seen {
+    struct pawl_schedules schedules; /* ONE, LIST */
+    struct pawl_firings firings;     /* HISTORY */
+};
+
 struct pawl__schedule_rows {
     struct pawl__schedule *schedules;
     struct pawl__schedule_plan *plans; /* in the same order */
     struct pawl__firing *firings;
     size_t schedules_count, plans_count, firings_count;
+    const struct pawl__schedule_seen *seen; /* then there are no rows */
 };
 
 #endif

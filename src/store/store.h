@@ -42,8 +42,9 @@ enum {
 
 /* NAME, "text", weight: roughly how many rows `op` touches, and what a store that is a server
  * elsewhere does with it: SENT: the server does it, in its form in wire/ops.h; READIES: the same,
- * and afterwards there may be more to claim; UPKEEP: the server does such work by itself; LOCAL: it
- * is refused. Add here, in the union below, and what CONTRIBUTING.md says: "a new operation". */
+ * and afterwards there may be more to claim; SPLIT: likewise, in one of several forms; UPKEEP: the
+ * server does such work by itself; LOCAL: it is refused. Add here, in the union below, and what
+ * CONTRIBUTING.md says: "a new operation". */
 /* clang-format off */
 #define PAWL__OPS(X)                                                                               \
     X(SUBMIT,       "submit",        op->submit.count, READIES)                                    \
@@ -86,9 +87,9 @@ enum {
     X(REQUEST_NOTE, "request_note",  1,                SENT)                                       \
     X(QUEUE_PAUSE,  "queue_pause",   1,                READIES)                                    \
     X(FIRE,         "fire",          op->sweep.limit,  UPKEEP)                                     \
-    X(SCHEDULE_PUT, "schedule_put",  1,                LOCAL)                                      \
-    X(SCHEDULE_CONTROL, "schedule_control", 1,         LOCAL)                                      \
-    X(SCHEDULE_DROP, "schedule_drop", 1,               LOCAL)
+    X(SCHEDULE_PUT, "schedule_put",  1,                SENT)                                      \
+    X(SCHEDULE_CONTROL, "schedule_control", 1,         SPLIT)                                      \
+    X(SCHEDULE_DROP, "schedule_drop", 1,               READIES)
 /* clang-format on */
 
 #define X(name, ...) PAWL__OP_##name,

@@ -45,7 +45,12 @@
     X(CONFIG_DROP,  config_drop,  ADMIN,  call)                                                    \
     X(REQUEST_NOTE, request_note, SUBMIT, call)                                                    \
     X(QUEUE_PAUSE,  queue_pause,  ADMIN,  call)                                                    \
-    X(FLOW_SIGNAL,  flow_signal,  ADMIN,  call)
+    X(FLOW_SIGNAL,  flow_signal,  ADMIN,  call)                                                    \
+    X(SCHEDULE_PUT,    schedule_put,    ADMIN, call)                                               \
+    X(SCHEDULE_PAUSE,  schedule_pause,  ADMIN, call)                                               \
+    X(SCHEDULE_RESUME, schedule_resume, ADMIN, call)                                               \
+    X(SCHEDULE_RUN,    schedule_run,    ADMIN, call)                                               \
+    X(SCHEDULE_DROP,   schedule_drop,   ADMIN, call)
 
 /* ---- the form of each: what it brings, and what its answer holds ----
  *
@@ -164,6 +169,24 @@
     ASK(SAME, id, flow_signal.id) ASK(SAME, name, flow_signal.key)                                 \
     ASK(SAME, signal, flow_signal.kind) ASK(SAME, data, flow_signal.payload)                       \
     ANSWER(SAME, moved, flow_signal.delivered)
+#define PAWL__WIRE_FORM_SCHEDULE_PUT(ASK, ANSWER)                                                  \
+    ASK(HAND, schedules, schedule_put) ASK(HAND, options, schedule_put)                            \
+    ASK(HAND, by, schedule_put)                                                                    \
+    ANSWER(SAME, put, schedule_put.out)
+#define PAWL__WIRE_FORM_SCHEDULE_PAUSE(ASK, ANSWER)                                                \
+    ASK(SAME, name, schedule_control.name) ASK(SAME, by, schedule_control.by)                      \
+    ANSWER(SAME, changed, schedule_control.changed)
+#define PAWL__WIRE_FORM_SCHEDULE_RESUME(ASK, ANSWER)                                               \
+    ASK(SAME, name, schedule_control.name) ASK(SAME, by, schedule_control.by)                      \
+    ANSWER(SAME, changed, schedule_control.changed)
+#define PAWL__WIRE_FORM_SCHEDULE_RUN(ASK, ANSWER)                                                  \
+    ASK(SAME, name, schedule_control.name) ASK(SAME, by, schedule_control.by)                      \
+    ASK(SAME, force, schedule_control.force)                                                       \
+    ANSWER(SAME, ran, schedule_control.ran)
+#define PAWL__WIRE_FORM_SCHEDULE_DROP(ASK, ANSWER)                                                 \
+    ASK(SAME, name, schedule_drop.name) ASK(SAME, version, schedule_drop.version)                  \
+    ASK(SAME, group, schedule_drop.group)                                                          \
+    ASK(SAME, declared_before_ms, schedule_drop.declared_before_ms)
 
 /* clang-format on */
 

@@ -428,6 +428,97 @@ static const struct pawl__member flow_inputs_members[] = {
 const struct pawl__shape pawl__wire_flow_inputs_shape = SHAPE(flow_inputs_members);
 #undef S
 
+/* ---- schedules ---- */
+
+/* An instant of a list of these. */
+struct instant {
+    int64_t at_ms;
+};
+_Static_assert(sizeof(struct instant) == sizeof(int64_t), "a list of instants is one of numbers");
+#define S struct instant
+static const struct pawl__member instant_members[] = { INT64(at_ms) };
+static const struct pawl__shape instant_shape = SHAPE(instant_members);
+#undef S
+
+#define S struct pawl_recurrence
+static const struct pawl__member recurrence_members[] = {
+    TEXT(expression), MANY(instants, instant_count, instant_shape), TEXT(zone),
+    WORD(dialect, dialect), WORD(gap, gap), INT64(anchor_at_ms), INT64(start_at_ms),
+    INT64(end_at_ms),
+};
+static const struct pawl__shape recurrence_shape = SHAPE(recurrence_members);
+#undef S
+
+#define S struct pawl_schedule_spec
+static const struct pawl__member schedule_spec_members[] = {
+    TEXT(name), ONE(recurrence, recurrence_shape), ONE(job, spec_shape), WORD(overlap, overlap),
+    WORD(misfire, misfire), INT32(catch_up), INT64(late_max_ms), INT64(jitter_ms),
+    INT64(max_runs), BOOL(catch_up_paused), BOOL(disabled), NAME(description), JSON(meta),
+};
+static const struct pawl__shape schedule_spec_shape = SHAPE(schedule_spec_members);
+#undef S
+
+#define S struct pawl_schedule_put_options
+static const struct pawl__member put_options_members[] = {
+    BOOL(create_only), BOOL(change_only), INT64(version), BOOL(dry_run), TEXT(group), TEXT(actor),
+};
+static const struct pawl__shape put_options_shape = SHAPE(put_options_members);
+#undef S
+
+#define S struct pawl_schedule_put
+static const struct pawl__member put_members[] = {
+    WORD(put, put), INT64(version), INT64(next_at_ms), WORD(state, schedule_state),
+};
+static const struct pawl__shape put_shape = SHAPE(put_members);
+#undef S
+
+#define S struct pawl_schedule_ran
+static const struct pawl__member ran_members[] = {
+    ID(job), WORD(skip, skip), BOOL(queued), INT64(at_ms),
+};
+static const struct pawl__shape ran_shape = SHAPE(ran_members);
+#undef S
+
+#define S struct pawl_schedule
+static const struct pawl__member schedule_members[] = {
+    ONE(spec, schedule_spec_shape), NAME(group), INT64(declared_at_ms),
+    WORD(state, schedule_state), NAME(reason), INT64(anchor_at_ms), INT64(next_at_ms),
+    INT64(settled_at_ms), INT64(last_at_ms), ID(last_job), INT64(runs), INT64(skips), INT64(queued),
+    INT64(version), INT64(created_at_ms), INT64(updated_at_ms),
+};
+static const struct pawl__shape schedule_shape = SHAPE(schedule_members);
+#undef S
+
+#define S struct pawl_schedules
+static const struct pawl__member schedules_members[] = {
+    RENAMED("schedules", at, count, schedule_shape), BOOL(more),
+};
+const struct pawl__shape pawl__wire_schedules_shape = SHAPE(schedules_members);
+#undef S
+
+#define S struct pawl_schedule_filter
+static const struct pawl__member schedule_filter_members[] = {
+    MASK(states), TEXT(name_prefix), TEXT(group), TEXT(after), INT64(limit),
+};
+static const struct pawl__shape schedule_filter_shape = SHAPE(schedule_filter_members);
+#undef S
+
+#define S struct pawl_firing
+static const struct pawl__member firing_members[] = {
+    INT64(number), INT64(at_ms), WORD(kind, firing_kind), WORD(skip, skip), INT64(first_at_ms),
+    INT64(last_at_ms), INT64(count), INT64(due_at_ms), ID(job), BOOL(queued), INT64(cancelled),
+    NAME(reason), NAME(detail), NAME(actor),
+};
+static const struct pawl__shape firing_shape = SHAPE(firing_members);
+#undef S
+
+#define S struct pawl_firings
+static const struct pawl__member firings_members[] = {
+    RENAMED("firings", at, count, firing_shape), BOOL(more),
+};
+const struct pawl__shape pawl__wire_firings_shape = SHAPE(firings_members);
+#undef S
+
 /* ---- requests and replies ---- */
 
 #define S struct pawl__wire_op
@@ -441,6 +532,8 @@ static const struct pawl__member op_members[] = {
     WORD(signal, flow_signal), ONE(schema, schema_shape), ONE(config, config_shape),
     ONE(flow, flow_spec_shape),
     WORD(verb, flow_control), IDS(nodes, node_count), BOOL(drain), BOOL(all_below),
+    MANY(schedules, schedule_count, schedule_spec_shape), ONE(options, put_options_shape),
+    BOOL(force), INT64(version), TEXT(group), INT64(declared_before_ms),
 };
 
 /* What the form of each names. */
@@ -471,7 +564,7 @@ static const struct pawl__member answer_members[] = {
     ONE(failed, failed_shape),
     INT32S(results, result_count), WORD(from, state), WORD(to, state), INT64(moved), INT32(before),
     INT64(sequence), INT64(fence), INT64(started_at_ms),
-    ONE(census, census_shape),
+    ONE(census, census_shape), ONE(put, put_shape), BOOL(changed), ONE(ran, ran_shape),
 };
 const struct pawl__shape pawl__wire_answer_shape = SHAPE(answer_members);
 #undef S
@@ -487,6 +580,7 @@ const struct pawl__shape pawl__wire_answers_shape = SHAPE(answers_members);
 static const struct pawl__member ask_members[] = {
     IDS(ids, id_count), ONE(filter, filter_shape), ONE(page, page_shape), TEXT(prefix),
     TEXT(name), BOOL(by_type), ONE(flows, flow_filter_shape),
+    ONE(schedules, schedule_filter_shape), INT64(before), INT64(limit),
 };
 const struct pawl__shape pawl__wire_ask_shape = SHAPE(ask_members);
 #undef S

@@ -18,6 +18,7 @@
 #include "base/shape.h"
 #include "wire/flow.h"
 #include "wire/ops.h"
+#include "wire/schedule.h"
 
 #include <pawl/pawl.h>
 
@@ -48,7 +49,9 @@ enum {
     X(CONFIGS, "/pawl/v1/configs", "The configuration of queues")                                  \
     X(FLOWS, "/pawl/v1/flows", "One flow, or those that match")                                    \
     X(FLOW_NODES, "/pawl/v1/flow-nodes", "The nodes and edges of a flow")                          \
-    X(FLOW_INPUTS, "/pawl/v1/flow-inputs", "What the parents of a job left")
+    X(FLOW_INPUTS, "/pawl/v1/flow-inputs", "What the parents of a job left")                       \
+    X(SCHEDULES, "/pawl/v1/schedules", "Recurring jobs")                                           \
+    X(FIRINGS, "/pawl/v1/firings", "The history of a recurring job")
 
 #define X(name, ...) PAWL__WIRE_PATH_##name,
 enum pawl__wire_path { PAWL__WIRE_PATHS(X) PAWL__WIRE_PATH_END };
@@ -103,6 +106,13 @@ struct pawl__wire_op {
     size_t node_count;
     bool drain;
     bool all_below;
+    const struct pawl_schedule_spec *schedules; /* SCHEDULE_PUT: one */
+    size_t schedule_count;
+    struct pawl_schedule_put_options options; /* of a put; who does it is `by` */
+    bool force;
+    int64_t version;
+    const char *group; /* SCHEDULE_DROP: only if it was declared by it before: */
+    int64_t declared_before_ms;
 };
 
 struct pawl__wire_ops {
@@ -133,6 +143,9 @@ struct pawl__wire_answer {
     int64_t fence;
     int64_t started_at_ms;     /* NODE_JOIN */
     struct pawl_census census; /* NODE_PUT */
+    struct pawl_schedule_put put;
+    bool changed;
+    struct pawl_schedule_ran ran;
 };
 
 struct pawl__wire_answers {
@@ -147,10 +160,12 @@ struct pawl__wire_ask {
     struct pawl_filter filter;
     struct pawl_page page;
     const char *prefix; /* of settings */
-    const char *name; /* of schemas, see their filter, or of a queue; NULL: all. Of what a job of a
-                         flow gets: "earlier", "own"; NULL: what its parents left */
+    const char *name;   /* of schemas, see their filter, or of a queue; NULL: all. Of a schedule. Of
+                           what a job of a flow gets: "earlier", "own"; NULL: what its parents left */
     bool by_type;
-    struct pawl_flow_filter flows; /* with the page; ids: that flow alone */
+    struct pawl_flow_filter flows;         /* with the page; ids: that flow alone */
+    struct pawl_schedule_filter schedules; /* without a name */
+    int64_t before, limit;                 /* of FIRINGS */
 };
 
 /* A refusal of the whole request. */
@@ -199,6 +214,8 @@ extern const struct pawl__shape pawl__wire_configs_shape;     /* struct pawl_que
 extern const struct pawl__shape pawl__wire_flows_shape;       /* struct pawl_flows */
 extern const struct pawl__shape pawl__wire_flow_nodes_shape;  /* struct pawl_flow_nodes */
 extern const struct pawl__shape pawl__wire_flow_inputs_shape; /* struct pawl_flow_inputs */
+extern const struct pawl__shape pawl__wire_schedules_shape;   /* struct pawl_schedules */
+extern const struct pawl__shape pawl__wire_firings_shape;     /* struct pawl_firings */
 
 /* Appends the struct at `at` as a JSON object. out->failed: no memory. */
 void pawl__wire_print(struct pawl__buf *out, const struct pawl__shape *shape, const void *at);

@@ -328,6 +328,98 @@ static void each_operation_has_a_path(void **state)
     }
 }
 
+static void schedules_come_back_whole(void **state)
+{
+    (void)state;
+    static const int64_t instants[] = { 5, INT64_MAX };
+    struct pawl__arena arena = { .chunks = NULL };
+    struct pawl_schedule in = {
+        .spec = { .name = "nightly",
+                  .recurrence = { .expression = "0 9 * * *",
+                                  .instants = instants,
+                                  .instant_count = 2,
+                                  .zone = "Europe/Berlin",
+                                  .dialect = PAWL_DIALECT_QUARTZ,
+                                  .gap = PAWL_GAP_SHIFT,
+                                  .anchor_at_ms = 1,
+                                  .start_at_ms = 2,
+                                  .end_at_ms = 3 },
+                  .job = full_spec(NULL),
+                  .overlap = PAWL_OVERLAP_CANCEL_PREVIOUS,
+                  .misfire = PAWL_MISFIRE_CATCH_UP,
+                  .catch_up = 4,
+                  .late_max_ms = 5,
+                  .jitter_ms = 6,
+                  .max_runs = 7,
+                  .catch_up_paused = true,
+                  .disabled = true,
+                  .description = "what for",
+                  .meta = span("{}") },
+        .group = "app",
+        .declared_at_ms = 8,
+        .state = PAWL_SCHEDULE_HELD,
+        .reason = "zone_missing",
+        .anchor_at_ms = 9,
+        .next_at_ms = 10,
+        .settled_at_ms = 11,
+        .last_at_ms = 12,
+        .last_job = id_of(3),
+        .runs = 13,
+        .skips = 14,
+        .queued = 15,
+        .version = 16,
+        .created_at_ms = 17,
+        .updated_at_ms = 18,
+    };
+    struct pawl_schedules all = { .at = &in, .count = 1, .more = true }, out;
+    there_and_back(&pawl__wire_schedules_shape, &all, &arena, &out);
+    assert_true(out.more && out.count == 1);
+    const struct pawl_schedule *got = &out.at[0];
+    assert_true(got->spec.recurrence.instants[1] == INT64_MAX);
+    assert_int_equal(got->spec.misfire, PAWL_MISFIRE_CATCH_UP);
+    assert_string_equal(got->spec.job.tags[0], words[0]);
+    assert_true(got->spec.catch_up_paused && got->spec.disabled && got->queued == 15);
+    assert_int_equal(got->state, PAWL_SCHEDULE_HELD);
+    in = (struct pawl_schedule){ .spec.name = "n" };
+    there_and_back(&pawl__wire_schedules_shape, &all, &arena, &out);
+    assert_string_equal(out.at[0].spec.description, "");
+    assert_null(out.at[0].spec.recurrence.expression);
+    assert_string_equal(out.at[0].reason, "");
+    pawl__arena_release(&arena);
+}
+
+static void histories_come_back_whole(void **state)
+{
+    (void)state;
+    struct pawl__arena arena = { .chunks = NULL };
+    struct pawl_firing in = { .number = 1,
+                              .at_ms = 2,
+                              .kind = PAWL_FIRING_SKIPPED,
+                              .skip = PAWL_SKIP_DST,
+                              .first_at_ms = 3,
+                              .last_at_ms = 4,
+                              .count = 5,
+                              .due_at_ms = 6,
+                              .job = id_of(7),
+                              .queued = true,
+                              .cancelled = 8,
+                              .reason = "dst_skip",
+                              .detail = "d",
+                              .actor = "ann" };
+    struct pawl_firings all = { .at = &in, .count = 1 }, out;
+    there_and_back(&pawl__wire_firings_shape, &all, &arena, &out);
+    assert_int_equal(out.at[0].skip, PAWL_SKIP_DST);
+    assert_string_equal(out.at[0].actor, "ann");
+    struct pawl__wire_answer answer = { .put = { PAWL_PUT_CHANGED, 2, 3, PAWL_SCHEDULE_PAUSED },
+                                        .changed = true,
+                                        .ran = { id_of(9), PAWL_SKIP_OVERLAP, true, 4 } };
+    struct pawl__wire_answer heard;
+    there_and_back(&pawl__wire_answer_shape, &answer, &arena, &heard);
+    assert_int_equal(heard.put.put, PAWL_PUT_CHANGED);
+    assert_true(heard.changed && heard.ran.queued && heard.ran.at_ms == 4);
+    pawl__arena_release(&arena);
+}
+
 static bool is_field(size_t offset)
 {
     for (size_t i = 0; i < pawl__wire_op_shape.count; i++) {
@@ -357,6 +449,8 @@ int main(void)
         cmocka_unit_test(absent_members_are_zero_and_never_null_where_promised),
         cmocka_unit_test(stories_stats_and_answers_come_back),
         cmocka_unit_test(flows_come_back_whole),
+        cmocka_unit_test(schedules_come_back_whole),
+        cmocka_unit_test(histories_come_back_whole),
         cmocka_unit_test(wishes_that_are_not_known_are_refused_by_name),
         cmocka_unit_test(small_requests_take_no_large_memory),
         cmocka_unit_test(more_than_was_asked_for_is_skipped),

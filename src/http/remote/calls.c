@@ -6,6 +6,8 @@
 
 #include <pawl/flow.h>
 
+#include <string.h>
+
 /* ---- posted ---- */
 
 static enum pawl_err post_submit(const struct pawl__remote_call *call)
@@ -262,6 +264,64 @@ static enum pawl_err call_flow_signal(const struct pawl__remote_call *call)
     }
     call->out->moved = 1;
     return pawl_flow_signal(call->pawl, op->id, &signal, call->diag);
+}
+
+/* ---- schedules ---- */
+
+static enum pawl_err call_schedule_put(const struct pawl__remote_call *call)
+{
+    struct pawl_schedule_put_options options = call->op->options;
+    options.actor = call->by.actor;
+    if (call->op->schedule_count != 1) {
+        return pawl__fail_field(call->diag, PAWL_ERR_ARG, "schedules", "put one schedule");
+    }
+    return pawl_schedule_put(call->pawl, &call->op->schedules[0], &options, &call->out->put,
+                             call->diag);
+}
+
+static enum pawl_err call_schedule_pause(const struct pawl__remote_call *call)
+{
+    return pawl_schedule_pause(call->pawl, call->op->name, &call->by, &call->out->changed,
+                               call->diag);
+}
+
+static enum pawl_err call_schedule_resume(const struct pawl__remote_call *call)
+{
+    return pawl_schedule_resume(call->pawl, call->op->name, &call->by, &call->out->changed,
+                                call->diag);
+}
+
+static enum pawl_err call_schedule_run(const struct pawl__remote_call *call)
+{
+    return pawl_schedule_run(call->pawl, call->op->name, call->op->force, &call->by,
+                             &call->out->ran, call->diag);
+}
+
+/* Is it of the group still, and was it not declared since? */
+static enum pawl_err check_declared(const struct pawl__remote_call *call, int64_t *version)
+{
+    const struct pawl__wire_op *op = call->op;
+    struct pawl_schedules found = { 0 };
+    enum pawl_err err = pawl_schedule_get(call->pawl, op->name, &found, call->diag);
+    if (!err) {
+        const struct pawl_schedule *schedule = &found.at[0];
+        *version = schedule->version;
+        if (strcmp(schedule->group, op->group) != 0 ||
+            schedule->declared_at_ms >= op->declared_before_ms ||
+            (op->version && op->version != schedule->version)) {
+            err = pawl__fail(call->diag, PAWL_ERR_STALE, "schedule \"%s\" has been declared since",
+                             op->name);
+        }
+    }
+    pawl_schedules_release(&found);
+    return err;
+}
+
+static enum pawl_err call_schedule_drop(const struct pawl__remote_call *call)
+{
+    int64_t version = call->op->version;
+    enum pawl_err err = call->op->group ? check_declared(call, &version) : PAWL_OK;
+    return err ? err : pawl_schedule_remove(call->pawl, call->op->name, version, call->diag);
 }
 
 /* ---- all ---- */

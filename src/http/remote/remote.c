@@ -160,6 +160,20 @@ static enum pawl_err get_flow_inputs(struct pawl *pawl, const struct pawl__wire_
     return pawl__fail_field(diag, PAWL_ERR_ARG, "name", "name must be \"earlier\" or \"own\"");
 }
 
+static enum pawl_err get_schedules(struct pawl *pawl, const struct pawl__wire_ask *ask,
+                                   struct pawl_schedules *out, struct pawl_diag *diag)
+{
+    if (ask->name) return pawl_schedule_get(pawl, ask->name, out, diag);
+    return pawl_schedules_get(pawl, &ask->schedules, out, diag);
+}
+
+static enum pawl_err get_firings(struct pawl *pawl, const struct pawl__wire_ask *ask,
+                                 struct pawl_firings *out, struct pawl_diag *diag)
+{
+    if (!ask->name) return pawl__fail_field(diag, PAWL_ERR_ARG, "name", "name is missing");
+    return pawl_schedule_history(pawl, ask->name, ask->before, ask->limit, out, diag);
+}
+
 static void release_nothing(const void *found)
 {
     (void)found;
@@ -204,4 +218,8 @@ READ(flow_nodes, true, struct pawl_flow_nodes, flow_nodes, pawl_flow_nodes_relea
      get_flow_nodes(pawl, &ask, &found, &diag))
 READ(flow_inputs, true, struct pawl_flow_inputs, flow_inputs, pawl_flow_inputs_release,
      get_flow_inputs(pawl, &ask, &found, &diag))
+READ(schedules, true, struct pawl_schedules, schedules, pawl_schedules_release,
+     get_schedules(pawl, &ask, &found, &diag))
+READ(firings, true, struct pawl_firings, firings, pawl_firings_release,
+     get_firings(pawl, &ask, &found, &diag))
 #undef READ

@@ -35,7 +35,9 @@ void pawl__remote_ready(struct pawl__server *server, bool foreign);
     X("POST", "/pawl/v1/configs", remote_configs, READ, WORK, "pawl: configuration of queues")     \
     X("POST", "/pawl/v1/flows", remote_flows, READ, WORK, "pawl: flows")                           \
     X("POST", "/pawl/v1/flow-nodes", remote_flow_nodes, READ, WORK, "pawl: nodes of a flow")       \
-    X("POST", "/pawl/v1/flow-inputs", remote_flow_inputs, READ, WORK, "pawl: what parents left")
+    X("POST", "/pawl/v1/flow-inputs", remote_flow_inputs, READ, WORK, "pawl: what parents left")   \
+    X("POST", "/pawl/v1/schedules", remote_schedules, READ, WORK, "pawl: recurring jobs")          \
+    X("POST", "/pawl/v1/firings", remote_firings, READ, WORK, "pawl: history of a recurring job")
 
 PAWL__ROUTES_REMOTE(PAWL__DECLARE_HANDLER)
 

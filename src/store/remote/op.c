@@ -11,6 +11,7 @@
 
 #define REMOTE_SENT(name) .form = PAWL__WIRE_OP_##name
 #define REMOTE_READIES(name) REMOTE_SENT(name), .readies = true
+#define REMOTE_SPLIT(name) .form = PAWL__WIRE_OP_NONE, .readies = true /* see form_of */
 #define REMOTE_UPKEEP(name) .upkeep = true
 #define REMOTE_LOCAL(name) .form = PAWL__WIRE_OP_NONE
 #define X(name, text, weight, remote) [PAWL__OP_##name] = { REMOTE_##remote(name) },
@@ -20,11 +21,18 @@ static const struct {
 } kinds[PAWL__OP_END] = { PAWL__OPS(X) };
 #undef X
 
+static const enum pawl__wire_op_kind schedule_forms[] = {
+    [PAWL__SCHEDULE_PAUSE] = PAWL__WIRE_OP_SCHEDULE_PAUSE,
+    [PAWL__SCHEDULE_RESUME] = PAWL__WIRE_OP_SCHEDULE_RESUME,
+    [PAWL__SCHEDULE_RUN] = PAWL__WIRE_OP_SCHEDULE_RUN,
+};
+
 /* NONE: it has none. */
 static enum pawl__wire_op_kind form_of(const struct pawl__op *op)
 {
     if (op->kind == PAWL__OP_CONTROL && op->control.run) return PAWL__WIRE_OP_END;
     if (op->kind == PAWL__OP_SUBMIT && op->submit.flow) return PAWL__WIRE_OP_FLOW_SUBMIT;
+    if (op->kind == PAWL__OP_SCHEDULE_CONTROL) return schedule_forms[op->schedule_control.control];
     return kinds[op->kind].form;
 }
 
@@ -116,6 +124,34 @@ static enum pawl_err say_claim(const struct pawl__op *op, struct pawl__arena *sc
                                       .worker = op->claim.worker,
                                       .lease_ms = op->claim.lease_ms,
                                       .timed = op->claim.timed };
+    return PAWL_OK;
+}
+
+static enum pawl_err say_schedules(const struct pawl__op *op, struct pawl__arena *scratch,
+                                   struct pawl__wire_op *out, struct pawl_diag *diag)
+{
+    struct pawl_schedule_spec *spec = pawl__arena_alloc(scratch, sizeof *spec);
+    if (!spec) return pawl__fail_nomem(diag);
+    out->schedules = spec;
+    out->schedule_count = 1;
+    return pawl__rm_schedule_say(op->schedule_put.given, scratch, spec, diag);
+}
+
+/* Without who does it: see say_by. */
+static enum pawl_err say_options(const struct pawl__op *op, struct pawl__arena *scratch,
+                                 struct pawl__wire_op *out, struct pawl_diag *diag)
+{
+    (void)scratch, (void)diag;
+    out->options = op->schedule_put.given->options;
+    out->options.actor = NULL;
+    return PAWL_OK;
+}
+
+static enum pawl_err say_by(const struct pawl__op *op, struct pawl__arena *scratch,
+                            struct pawl__wire_op *out, struct pawl_diag *diag)
+{
+    (void)scratch, (void)diag;
+    out->by.actor = op->schedule_put.given->options.actor;
     return PAWL_OK;
 }
 

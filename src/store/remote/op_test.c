@@ -30,6 +30,19 @@ static const struct pawl__new_flow flow = {
     .spec = &flow_spec, .row = { JOB }, .nodes = flow_rows, .node_count = 2
 };
 
+static const struct pawl_job_spec template = { .type = "t" };
+static const struct pawl__new_job template_job = { .spec = &template };
+static const struct pawl__new_schedule new_schedule = {
+    .plan = { .name = "n",
+              .instants = SPAN("\0\0\0\0\0\0\1\2\0\0\0\0\0\0\1\3"),
+              .zone = "UTC",
+              .anchor_at_ms = 7,
+              .overlap = PAWL_OVERLAP_QUEUE,
+              .traits = PAWL__PLAN_ANCHOR_GIVEN | PAWL__PLAN_DISABLED },
+    .job = &template_job,
+    .options = { .dry_run = true, .group = "g", .actor = "ann" },
+};
+
 /* clang-format off */
 static const struct {
     struct pawl__op op;
@@ -139,6 +152,25 @@ static const struct {
     { { .kind = PAWL__OP_FLOW_SIGNAL,
         .flow_signal = { .key = "k", .kind = PAWL_FLOW_SIGNAL_REJECT, .payload = SPAN("[1]") } },
       "{\"op\":\"flow_signal\",\"data\":[1],\"name\":\"k\",\"signal\":\"reject\"}" },
+    { { .kind = PAWL__OP_SCHEDULE_PUT, .schedule_put.given = &new_schedule },
+      "{\"op\":\"schedule_put\",\"by\":{\"actor\":\"ann\"},\"schedules\":[{\"name\":\"n\","
+      "\"recurrence\":{\"instants\":[{\"at_ms\":258},{\"at_ms\":259}],\"zone\":\"UTC\","
+      "\"anchor_at_ms\":7},\"job\":{\"type\":\"t\"},\"overlap\":\"queue\",\"disabled\":true}],"
+      "\"options\":{\"dry_run\":true,\"group\":\"g\"}}" },
+    { { .kind = PAWL__OP_SCHEDULE_CONTROL,
+        .schedule_control = { .name = "n", .control = PAWL__SCHEDULE_PAUSE, BY } },
+      "{\"op\":\"schedule_pause\",\"by\":{\"actor\":\"ann\",\"reason\":\"why\"},"
+      "\"name\":\"n\"}" },
+    { { .kind = PAWL__OP_SCHEDULE_CONTROL,
+        .schedule_control = { .name = "n", .control = PAWL__SCHEDULE_RESUME } },
+      "{\"op\":\"schedule_resume\",\"name\":\"n\"}" },
+    { { .kind = PAWL__OP_SCHEDULE_CONTROL,
+        .schedule_control = { .name = "n", .control = PAWL__SCHEDULE_RUN, .force = true } },
+      "{\"op\":\"schedule_run\",\"name\":\"n\",\"force\":true}" },
+    { { .kind = PAWL__OP_SCHEDULE_DROP,
+        .schedule_drop = { "n", .version = 3, .group = "g", .declared_before_ms = 4 } },
+      "{\"op\":\"schedule_drop\",\"name\":\"n\",\"version\":3,\"group\":\"g\","
+      "\"declared_before_ms\":4}" },
 };
 /* clang-format on */
 
@@ -195,9 +227,10 @@ static void what_readies_jobs_is_known_by_its_kind(void **state)
 {
     (void)state;
     static const enum pawl__op_kind ready[] = {
-        PAWL__OP_SUBMIT,      PAWL__OP_UNROUTE,     PAWL__OP_FAIL,
-        PAWL__OP_SNOOZE,      PAWL__OP_CONTROL,     PAWL__OP_BULK,
-        PAWL__OP_QUEUE_PAUSE, PAWL__OP_FLOW_SIGNAL, PAWL__OP_FLOW_CONTROL,
+        PAWL__OP_SUBMIT,           PAWL__OP_UNROUTE,       PAWL__OP_FAIL,
+        PAWL__OP_SNOOZE,           PAWL__OP_CONTROL,       PAWL__OP_BULK,
+        PAWL__OP_QUEUE_PAUSE,      PAWL__OP_FLOW_SIGNAL,   PAWL__OP_FLOW_CONTROL,
+        PAWL__OP_SCHEDULE_CONTROL, PAWL__OP_SCHEDULE_DROP,
     };
     size_t count = 0;
     for (int kind = 0; kind < PAWL__OP_END; kind++) {
@@ -305,6 +338,26 @@ static void routers_hear_of_the_job_that_was_assigned(void **state)
     }
 }
 
+static void schedules_hear_what_became_of_them(void **state)
+{
+    (void)state;
+    struct pawl__op op = { .kind = PAWL__OP_SCHEDULE_PUT, .schedule_put.given = &new_schedule };
+    read_answer(&op, "{\"put\":{\"put\":\"changed\",\"version\":2,\"state\":\"paused\"}}");
+    assert_int_equal(op.schedule_put.out.put, PAWL_PUT_CHANGED);
+    assert_int_equal(op.schedule_put.out.state, PAWL_SCHEDULE_PAUSED);
+    pawl__arena_release(&op.arena);
+    op = (struct pawl__op){ .kind = PAWL__OP_SCHEDULE_CONTROL,
+                            .schedule_control.control = PAWL__SCHEDULE_RUN };
+    read_answer(&op, "{\"changed\":true,\"ran\":{\"skip\":\"overlap_skip\",\"at_ms\":5}}");
+    assert_int_equal(op.schedule_control.ran.skip, PAWL_SKIP_OVERLAP);
+    assert_false(op.schedule_control.changed); // that is the answer to another control
+    pawl__arena_release(&op.arena);
+    op.schedule_control.control = PAWL__SCHEDULE_PAUSE;
+    read_answer(&op, "{\"changed\":true}");
+    assert_true(op.schedule_control.changed);
+    pawl__arena_release(&op.arena);
+}
+
 static void operators_hear_of_moves(void **state)
 {
     (void)state;
@@ -406,6 +459,7 @@ int main(void)
         cmocka_unit_test(runs_hear_what_became_of_them),
         cmocka_unit_test(submits_and_claims_hear_of_jobs),
         cmocka_unit_test(routers_hear_of_the_job_that_was_assigned),
+        cmocka_unit_test(schedules_hear_what_became_of_them),
         cmocka_unit_test(operators_hear_of_moves),
         cmocka_unit_test(nodes_hear_when_they_began),
         cmocka_unit_test(refusals_name_what_is_to_blame),

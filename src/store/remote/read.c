@@ -229,16 +229,34 @@ enum pawl_err pawl__rm_flows(struct pawl__backend *backend, const struct pawl__f
     return err;
 }
 
+/* The server says whether there are more: it is asked for one less than the store would be. */
 enum pawl_err pawl__rm_schedules(struct pawl__backend *backend,
                                  const struct pawl__schedule_ask *ask, struct pawl__arena *arena,
                                  struct pawl__schedule_rows *out, struct pawl_diag *diag)
 {
-    (void)backend;
-    (void)ask;
-    (void)arena;
-    (void)out;
-    return pawl__fail_field(diag, PAWL_ERR_UNSUPPORTED, "store",
-                            "a store on a server cannot show schedules");
+    struct pawl__wire_ask wire = { .name = ask->name };
+    struct pawl__schedule_seen *seen = pawl__arena_calloc(arena, 1, sizeof *seen);
+    enum pawl__wire_path path = PAWL__WIRE_PATH_SCHEDULES;
+    const struct pawl__shape *shape = &pawl__wire_schedules_shape;
+    if (!seen) return pawl__fail_nomem(diag);
+    void *place = &seen->schedules;
+    if (ask->what == PAWL__SCHEDULE_ASK_LIST) {
+        wire.name = NULL;
+        wire.schedules = (struct pawl_schedule_filter){ .states = ask->states,
+                                                        .name_prefix = ask->prefix,
+                                                        .group = ask->group,
+                                                        .after = ask->name,
+                                                        .limit = ask->limit - 1 };
+    } else if (ask->what == PAWL__SCHEDULE_ASK_HISTORY) {
+        wire.before = ask->before;
+        wire.limit = ask->limit - 1;
+        path = PAWL__WIRE_PATH_FIRINGS;
+        shape = &pawl__wire_firings_shape;
+        place = &seen->firings;
+    }
+    enum pawl_err err = pawl__rm_ask(backend, path, &wire, shape, arena, place, diag);
+    if (!err) *out = (struct pawl__schedule_rows){ .seen = seen };
+    return err;
 }
 
 enum pawl_err pawl__rm_configs(struct pawl__backend *backend, const char *queue,

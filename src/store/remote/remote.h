@@ -98,6 +98,14 @@ pawl__configs_fn pawl__rm_configs;
 pawl__flows_fn pawl__rm_flows;
 pawl__schedules_fn pawl__rm_schedules;
 
+/* ---- schedule.c ---- */
+
+/* What a caller would say to have this. Its pointers are those of `given`, or in `scratch`. */
+PAWL_MUST_CHECK enum pawl_err pawl__rm_schedule_say(const struct pawl__new_schedule *given,
+                                                    struct pawl__arena *scratch,
+                                                    struct pawl_schedule_spec *out,
+                                                    struct pawl_diag *diag);
+
 /* ---- op.c: operations as the wire has them ---- */
 
 /* What `op` is on the wire; `scratch` holds what it needs beyond the op. UNSUPPORTED: it cannot
