@@ -70,7 +70,7 @@ static void hint_options(const struct pawl__cli_command *command, const char *wo
     }
 }
 
-static int unknown_option(const struct pawl__cli_command *command, uint32_t groups,
+static int unknown_option(const struct pawl__cli_command *command, uint64_t groups,
                           const char *name)
 {
     struct pawl__nearest nearest = { .word = name };
@@ -91,9 +91,9 @@ static int unknown_option(const struct pawl__cli_command *command, uint32_t grou
 struct reader {
     struct pawl__cli *cli;
     int argc;
-    char **argv;
+    const char *const *argv;
     int at;
-    uint32_t groups; /* of options that are accepted */
+    uint64_t groups; /* of options that are accepted */
 };
 
 int pawl__cli_bad_value(struct pawl__cli *cli, enum pawl__cli_kind kind, const char *value,
@@ -224,9 +224,20 @@ static int check_operands(struct pawl__cli *cli)
     return PAWL__CLI_EXIT_USAGE;
 }
 
+int pawl__cli_parse_words(struct pawl__cli *cli, const struct pawl__cli_command *command,
+                          const char *const *words, size_t count)
+{
+    struct reader reader = { cli, (int)count, words, 0,
+                             command->groups & ~(uint64_t)(PAWL__CLI_SETTING | PAWL__CLI_ALWAYS) };
+    cli->command = command;
+    int code = take_all(&reader, false);
+    return code ? code : check_operands(cli);
+}
+
 int pawl__cli_parse(struct pawl__cli *cli, int argc, char **argv)
 {
-    struct reader reader = { cli, argc, argv, 1, PAWL__CLI_SETTING | PAWL__CLI_ALWAYS };
+    struct reader reader = { cli, argc, (const char *const *)argv, 1,
+                             PAWL__CLI_SETTING | PAWL__CLI_ALWAYS };
     int code = take_all(&reader, true);
     if (code) return code;
     if (reader.at >= argc) return PAWL__CLI_EXIT_OK; // no command: perhaps --help or --version

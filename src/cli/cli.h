@@ -66,6 +66,10 @@ int pawl__cli_parse(struct pawl__cli *cli, int argc, char **argv);
 /* Prints the error about an unknown command, with a suggestion; returns the exit code. `second` may
  * be NULL. */
 int pawl__cli_unknown_command(const char *word, const char *second);
+/* Reads words as options and operands of `command`, whose options beside settings are accepted.
+ * Exit code. */
+int pawl__cli_parse_words(struct pawl__cli *cli, const struct pawl__cli_command *command,
+                          const char *const *words, size_t count);
 /* Adds settings from the environment and the configuration file, unless they are given. */
 int pawl__cli_settings(struct pawl__cli *cli, char **environ_given);
 /* `text`, which may be a URL, without secrets; in the arena. */
@@ -116,6 +120,9 @@ struct pawl__cli_setter {
 /* Sets the fields of the given options. Exit code. */
 int pawl__cli_set(struct pawl__cli *cli, const struct pawl__cli_setter *setters, size_t count,
                   void *out);
+/* Sets the fields of one option to zero, whether it is given or not. False: it sets none. */
+bool pawl__cli_unset(const struct pawl__cli_setter *setters, size_t count,
+                     enum pawl__cli_option_id option, void *out);
 struct pawl_by pawl__cli_by(const struct pawl__cli *cli);
 const char *pawl__cli_actor(const struct pawl__cli *cli);
 
@@ -146,6 +153,8 @@ void pawl__cli_hint(const char *format, ...) PAWL_PRINTF(1, 2);
 void pawl__cli_hint_served(bool is_served);
 /* Whether a token was given to the server: then no hint suggests that. */
 void pawl__cli_hint_token(bool is_given);
+/* Errors begin with "WHERE: " from now on; NULL: no more. */
+void pawl__cli_error_where(const char *where);
 /* Prints an error and returns PAWL__CLI_EXIT_USAGE. */
 int pawl__cli_usage(const char *format, ...) PAWL_PRINTF(1, 2);
 /* The hint `did you mean "BEFOREword"?`. False: no known word is near, so nothing was printed. */
@@ -161,6 +170,11 @@ int pawl__cli_exit_of(enum pawl_err err);
 /* Returns `at`; if it is NULL, the program is out of memory and exits. */
 void *pawl__cli_need(void *at);
 _Noreturn void pawl__cli_nomem(void);
+
+/* ---- files (file.c) ---- */
+
+/* All of a file, in the arena; "-" is standard input. Exit code. */
+int pawl__cli_read_file(struct pawl__cli *cli, const char *path, struct pawl_span *out);
 
 /* ---- output (output.c) ---- */
 
@@ -389,6 +403,12 @@ bool pawl__cli_filter_given(const struct pawl__cli *cli);
 
 /* The options of submit as a spec, without type and arguments. Exit code. */
 int pawl__cli_spec(struct pawl__cli *cli, struct pawl_job_spec *out);
+/* The same over what `out` holds: fields whose options are not given stay as they are. */
+int pawl__cli_spec_over(struct pawl__cli *cli, struct pawl_job_spec *out);
+/* Sets the fields of an option to zero. False: the option sets none. */
+bool pawl__cli_spec_unset(enum pawl__cli_option_id option, struct pawl_job_spec *out);
+/* Arguments of a job, a JSON array. Exit code. */
+int pawl__cli_args(struct pawl__cli *cli, const char *text, struct pawl_span *out);
 /* The option that sets a field of a spec; PAWL__CLI_OPT_END if none does. */
 enum pawl__cli_option_id pawl__cli_spec_option(const char *field);
 /* Reads a JSON object into `spec`, which holds the defaults. All memory is from `arena`. Calls

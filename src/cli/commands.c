@@ -219,9 +219,50 @@ static const struct prose prose[] = {
       "Only a queue without jobs can be deleted; archived jobs do not count, and are kept. "
       "Submitting a job to a deleted queue creates it again, not paused.",
       "pawl delete --all-matching --queue old --yes && pawl queue delete old\n" },
+    { pawl__cli_cron_list, "WHEN is the expression in words, SKIPS counts instants without a job.",
+      "pawl cron\npawl cron list --state paused,held\n" },
+    { pawl__cli_cron_add,
+      "At the instants of EXPRESSION each a job is made, by one of the nodes that share the store. "
+      "EXPRESSION is a cron expression (see \"pawl cron next --help\"), or instants with commas "
+      "between them. The options of the job are those of \"pawl submit\", except what belongs to a "
+      "single job. Each job's meta has cron_name and cron_triggered_at. docs/cron.md explains the "
+      "policies.",
+      "pawl cron add nightly '30 2 * * *' backup.run --zone Europe/Berlin --overlap skip\n"
+      "pawl cron add cache '@every 90s' cache.warm '[\"all\"]' --queue low --jitter 10s\n" },
+    { pawl__cli_cron_show,
+      "Prints the expression in words, the next fires, the counts, and what happened lately: "
+      "firings, instants without a job and why, and changes.",
+      "pawl cron show nightly\n" },
+    { pawl__cli_cron_edit,
+      "What is not named stays as it is. Instants that are overdue are decided by the old "
+      "definition first; the next instant moves only if the recurrence changed.",
+      "pawl cron edit nightly '0 3 * * *'\n"
+      "pawl cron edit nightly --overlap queue --unset jitter,end\n" },
+    { pawl__cli_cron_pause, "Jobs that were made already go on.",
+      "pawl cron pause nightly --reason \"maintenance until Monday\"\n" },
+    { pawl__cli_cron_resume,
+      "The instants that passed are skipped, unless the schedule has --catch-up-paused.",
+      "pawl cron resume nightly\n" },
+    { pawl__cli_cron_run,
+      "In any state of the schedule; its instants and --max-runs are not affected. Prints the "
+      "job's "
+      "id. Exits with 1 if no job was made because an earlier one has not ended.",
+      "pawl wait $(pawl cron run nightly)\n" },
+    { pawl__cli_cron_remove, "Its history is removed too.", "pawl cron remove nightly\n" },
+    { pawl__cli_cron_history, "The last 100 entries of each schedule are kept.",
+      "pawl cron history nightly --limit 50 --json\n" },
+    { pawl__cli_cron_apply,
+      "FILE is like a crontab; - is standard input. Each line has a name, an expression, perhaps a "
+      "time zone, a type, perhaps arguments, and options of \"pawl cron add\"; a line of options "
+      "alone sets defaults for those below it; # begins a comment. It shows what would change and "
+      "asks for confirmation; if there is no terminal, --yes is required. A file with a mistake "
+      "changes nothing. docs/cron.md describes the format.",
+      "pawl cron apply jobs.cron --dry-run\n"
+      "pawl cron apply jobs.cron --group billing --prune --yes\n" },
     { pawl__cli_cron_next,
       "Prints the expression in words, its coming fires in local time and UTC, and what changes of "
-      "the clocks do to them. Needs no store. An expression has five fields (minute, hour, day of "
+      "the clocks do to them. Needs no store, unless it is given the name of a schedule; then "
+      "options replace those of the schedule. An expression has five fields (minute, hour, day of "
       "month, month, day of week), six with seconds before them, or seven with years after them; "
       "or it is @hourly, @daily, @weekly, @monthly, @yearly or \"@every 1h30m\". docs/cron.md "
       "describes it.",

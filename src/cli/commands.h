@@ -20,7 +20,8 @@ enum pawl__cli_store {
 /* function, word, second word, operands, their least and greatest number, store, groups, hidden,
  * summary */
 #define PAWL__CLI_COMMANDS_BEFORE(X)                                                               \
-    X(submit, "submit", NULL, "[TYPE [ARGS]]", 0, 2, CREATE, PAWL__CLI_SUBMIT, false,              \
+    X(submit, "submit", NULL, "[TYPE [ARGS]]", 0, 2, CREATE,                                       \
+      PAWL__CLI_SUBMIT | PAWL__CLI_ONCE, false,                                                    \
       "submit a job, or many from standard input")                                                 \
     X(show, "show", NULL, "ID...", 1, MANY, READ, 0, false, "show a job's full history")           \
     X(list, "list", NULL, "", 0, 0, READ, PAWL__CLI_FILTER | PAWL__CLI_LIST, false,                \
@@ -50,8 +51,30 @@ enum pawl__cli_store {
       PAWL__CLI_FILTER | PAWL__CLI_BULK | PAWL__CLI_REASON, false, "run discarded jobs again")     \
     X(dead_delete, "dead", "delete", "[ID...]", 0, MANY, OPEN,                                     \
       PAWL__CLI_FILTER | PAWL__CLI_BULK | PAWL__CLI_REASON, false, "delete discarded jobs")        \
-    X(cron_next, "cron", "next", "EXPRESSION", 1, 1, READ, PAWL__CLI_WHEN | PAWL__CLI_COMING,      \
-      false, "show when a cron expression fires")                                                  \
+    X(cron_list, "cron", "list", "", 0, 0, READ, PAWL__CLI_CRON_LIST, false, "list schedules")     \
+    X(cron_add, "cron", "add", "SCHEDULE EXPRESSION TYPE [ARGS]", 3, 4, CREATE,                    \
+      PAWL__CLI_WHEN | PAWL__CLI_SCHEDULE | PAWL__CLI_SUBMIT, false,                               \
+      "add a schedule: jobs that recur")                                                           \
+    X(cron_show, "cron", "show", "SCHEDULE...", 1, MANY, READ, 0, false,                           \
+      "show a schedule, its next fires and its recent ones")                                       \
+    X(cron_edit, "cron", "edit", "SCHEDULE [EXPRESSION [TYPE [ARGS]]]", 1, 4, OPEN,                \
+      PAWL__CLI_WHEN | PAWL__CLI_SCHEDULE | PAWL__CLI_SUBMIT | PAWL__CLI_UNSET, false,             \
+      "change a schedule")                                                                         \
+    X(cron_pause, "cron", "pause", "SCHEDULE...", 1, MANY, OPEN, PAWL__CLI_REASON, false,          \
+      "stop firing")                                                                               \
+    X(cron_resume, "cron", "resume", "SCHEDULE...", 1, MANY, OPEN, PAWL__CLI_REASON, false,        \
+      "fire again")                                                                                \
+    X(cron_run, "cron", "run", "SCHEDULE...", 1, MANY, OPEN, PAWL__CLI_REASON | PAWL__CLI_FORCE,   \
+      false, "make a job of a schedule now")                                                       \
+    X(cron_remove, "cron", "remove", "SCHEDULE...", 1, MANY, OPEN, 0, false,                       \
+      "remove schedules; their jobs stay")                                                         \
+    X(cron_history, "cron", "history", "SCHEDULE", 1, 1, READ, PAWL__CLI_FIRINGS, false,           \
+      "list the firings, skips and changes of a schedule, newest first")                           \
+    X(cron_next, "cron", "next", "EXPRESSION|SCHEDULE", 1, 1, READ,                                \
+      PAWL__CLI_WHEN | PAWL__CLI_COMING, false,                                                    \
+      "show when a cron expression or a schedule fires")                                           \
+    X(cron_apply, "cron", "apply", "FILE", 1, 1, CREATE, PAWL__CLI_APPLY, false,                   \
+      "make the schedules as a file says")                                                         \
     X(queue_list, "queue", "list", "", 0, 0, READ, 0, false, "list the queues")                    \
     X(queue_pause, "queue", "pause", "QUEUE...", 1, MANY, OPEN,                                    \
       PAWL__CLI_REASON | PAWL__CLI_QUEUE, false, "stop handing out jobs from a queue")             \
@@ -102,7 +125,8 @@ enum pawl__cli_store {
     X(man, "__man", NULL, "", 0, 0, NONE, 0, true, "print the man page")                           \
     X(doc, "__doc", NULL, "", 0, 0, NONE, 0, true, "print the reference page")                     \
     X(complete, "__complete", NULL, "SHELL", 1, 1, NONE, 0, true, "print a completion script")     \
-    X(known, "__known", NULL, "ids|queues|types", 1, 1, READ, 0, true, "print names for completion")
+    X(known, "__known", NULL, "ids|queues|types|schedules", 1, 1, READ, 0, true,             \
+      "print names for completion")
 
 #define PAWL__CLI_CONTROL_OPERANDS "[ID...]"
 #define PAWL__CLI_CONTROL_GROUPS (PAWL__CLI_FILTER | PAWL__CLI_BULK | PAWL__CLI_REASON)
@@ -118,7 +142,7 @@ struct pawl__cli_command {
     size_t operands_min;
     size_t operands_max;
     enum pawl__cli_store store;
-    uint32_t groups; /* SETTING and ALWAYS included */
+    uint64_t groups; /* SETTING and ALWAYS included */
     bool hidden;
     const char *summary;
     enum pawl_control control; /* NONE unless the row comes from PAWL_CONTROLS */

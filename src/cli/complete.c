@@ -23,7 +23,11 @@ static const char *known_of_operands(const struct pawl__cli_command *command, bo
 {
     static const struct {
         const char *word, *known;
-    } known[] = { { "ID", "ids" }, { "QUEUE", "queues" }, { "TYPE", "types" } };
+    } known[] = { { "ID", "ids" },
+                  { "QUEUE", "queues" },
+                  { "TYPE", "types" },
+                  { "SCHEDULE", "schedules" },
+                  { "EXPRESSION|SCHEDULE", "schedules" } };
     const char *at = command->operands + (command->operands[0] == '[');
     size_t len = strcspn(at, ".[] ");
     *many = at[len] == '.';
@@ -48,7 +52,7 @@ static void put_choices(struct pawl__buf *out, const char *const *choices)
 static bool is_first_of_name(size_t i)
 {
     const char *name = pawl__cli_options[i].name;
-    return pawl__cli_option_find(UINT32_MAX, name, strlen(name)) == i;
+    return pawl__cli_option_find(UINT64_MAX, name, strlen(name)) == i;
 }
 
 /* "--store|-s|--actor": options with a value. */
@@ -118,7 +122,7 @@ static void put_values(struct pawl__buf *out)
     pawl__buf_add_text(out, ")\n        COMPREPLY=()\n        return ;;\n    esac\n");
 }
 
-static void put_option_words(struct pawl__buf *out, uint32_t groups)
+static void put_option_words(struct pawl__buf *out, uint64_t groups)
 {
     bool some = false;
     for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
@@ -176,6 +180,19 @@ static void put_known_operands(struct pawl__buf *out)
     }
 }
 
+/* Operands that are files. */
+static void put_file_operands(struct pawl__buf *out)
+{
+    for (size_t i = 0; i < pawl__cli_command_count; i++) {
+        const struct pawl__cli_command *command = &pawl__cli_commands[i];
+        if (strcmp(command->operands, "FILE") != 0) continue;
+        pawl__buf_printf(out,
+                         "        '%s %s') COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+                         "            return ;;\n",
+                         command->word, command->second ? command->second : "");
+    }
+}
+
 static void put_operands(struct pawl__buf *out)
 {
     pawl__buf_add_text(out, "    elif [[ -z $word ]]; then\n        words='");
@@ -191,8 +208,9 @@ static void put_operands(struct pawl__buf *out)
     put_known_operands(out);
     pawl__buf_add_text(out, "        'help ') words='");
     put_words(out, NULL);
-    pawl__buf_add_text(out, "' ;;\n        'backup ') COMPREPLY=($(compgen -f -- \"$cur\"))\n"
-                            "            return ;;\n        esac\n    fi\n");
+    pawl__buf_add_text(out, "' ;;\n");
+    put_file_operands(out);
+    pawl__buf_add_text(out, "        esac\n    fi\n");
 }
 
 static void put_bash(struct pawl__buf *out)

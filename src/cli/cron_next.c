@@ -1,8 +1,8 @@
-/* pawl cron next: when an expression fires, in local time and UTC, with what clocks do to it. */
-#include "cli/cli.h"
-#include "base/time_text.h"
+/* pawl cron next: when an expression or a schedule fires, in local time and UTC, with what clocks
+ * do to it. */
+#include "cli/cron.h"
 
-#include <pawl/calendar.h>
+#include "base/time_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -138,24 +138,43 @@ static void put_words(struct pawl__cli *cli, const char *words)
     pawl__buf_printf(&cli->out, "%s\n", words);
 }
 
-static void print(struct pawl__cli *cli, const struct pawl_recurrence *recurrence,
-                  const char *words, const struct line *lines, size_t count)
+static const struct pawl__cli_view view =
+    PAWL__CLI_VIEW(line_shape, columns, "it does not fire any more");
+
+int pawl__cli_cron_put_coming(struct pawl__cli *cli, const struct pawl_recurrence *recurrence,
+                              int64_t from_ms, size_t fires)
 {
-    static const struct pawl__cli_view view =
-        PAWL__CLI_VIEW(line_shape, columns, "it does not fire any more");
-    if (cli->json) {
-        PAWL__CLI_PUT(cli, PAWL__HERE_TEXT("expression", recurrence->expression),
-                      PAWL__HERE_TEXT("zone", recurrence->zone), PAWL__HERE_TEXT("words", words),
-                      PAWL__HERE_MANY("next", &line_shape, lines, count));
-        return;
-    }
-    if (!cli->quiet) put_words(cli, words);
+    struct pawl_diag diag = { 0 };
+    struct line *lines;
+    size_t count;
+    enum pawl_err err = collect(cli, recurrence, from_ms, fires, &lines, &count, &diag);
+    if (err) return pawl__cli_fail(err, &diag);
     pawl__cli_put_list(cli, &view, lines, count);
+    return PAWL__CLI_EXIT_OK;
 }
 
-int pawl__cli_cron_next(struct pawl__cli *cli)
+/* ---- the command ---- */
+
+/* `name` is the schedule's; NULL: there is none. */
+static void print(struct pawl__cli *cli, const char *name, const struct pawl_recurrence *recurrence,
+                  const char *words, const struct line *lines, size_t count)
 {
-    struct pawl_recurrence recurrence = { .expression = cli->operands.at[0], .zone = "UTC" };
+    struct pawl__buf expression = { 0 };
+    if (!cli->json) {
+        if (!cli->quiet) put_words(cli, words);
+        pawl__cli_put_list(cli, &view, lines, count);
+        return;
+    }
+    pawl__cli_cron_put_expression(&expression, recurrence);
+    if (expression.failed) pawl__cli_nomem();
+    PAWL__CLI_PUT(cli, PAWL__SOME_TEXT("name", name), PAWL__HERE_TEXT("expression", expression.at),
+                  PAWL__HERE_TEXT("zone", recurrence->zone), PAWL__HERE_TEXT("words", words),
+                  PAWL__HERE_MANY("next", &line_shape, lines, count));
+    pawl__buf_release(&expression);
+}
+
+static int show(struct pawl__cli *cli, const char *name, struct pawl_recurrence *recurrence)
+{
     struct pawl_diag diag = { 0 };
     char words[PAWL_RECURRENCE_WORDS_BYTES];
     struct line *lines;
@@ -164,12 +183,38 @@ int pawl__cli_cron_next(struct pawl__cli *cli)
                           ? pawl__cli_int(cli, PAWL__CLI_OPT_FROM)
                           : cli->now_ms;
     int64_t fires = pawl__cli_int(cli, PAWL__CLI_OPT_FIRES);
-    if (fires > FIRES_MAX) return pawl__cli_usage("\"--count\" is at most %d", FIRES_MAX);
-    int code = pawl__cli_set(cli, setters, sizeof setters / sizeof *setters, &recurrence);
+    int code = pawl__cli_set(cli, setters, sizeof setters / sizeof *setters, recurrence);
     if (code) return code;
-    enum pawl_err err = pawl_recurrence_words(&recurrence, from_ms, words, &diag);
-    if (!err) err = collect(cli, &recurrence, from_ms, (size_t)fires, &lines, &count, &diag);
+    enum pawl_err err = pawl_recurrence_words(recurrence, from_ms, words, &diag);
+    if (!err) err = collect(cli, recurrence, from_ms, (size_t)fires, &lines, &count, &diag);
     if (err) return pawl__cli_fail(err, &diag);
-    print(cli, &recurrence, words, lines, count);
+    print(cli, name, recurrence, words, lines, count);
     return PAWL__CLI_EXIT_OK;
+}
+
+/* A single word is the name of a schedule, unless it is an alias or an instant. */
+static bool is_name(const char *text, const struct pawl_recurrence *recurrence)
+{
+    return recurrence->expression && text[0] != '@' && !text[strcspn(text, " \t")];
+}
+
+int pawl__cli_cron_next(struct pawl__cli *cli)
+{
+    struct pawl_recurrence recurrence = { .zone = "UTC" };
+    struct pawl_schedules schedules = { 0 };
+    const char *text = cli->operands.at[0];
+    if (pawl__cli_int(cli, PAWL__CLI_OPT_FIRES) > FIRES_MAX) {
+        return pawl__cli_usage("\"--count\" is at most %d", FIRES_MAX);
+    }
+    int code = pawl__cli_cron_when(cli, text, &recurrence);
+    if (code) return code;
+    if (!is_name(text, &recurrence)) return show(cli, NULL, &recurrence);
+    code = pawl__cli_open(cli);
+    if (!code) code = pawl__cli_cron_get(cli, text, &schedules);
+    if (!code) {
+        recurrence = schedules.at[0].spec.recurrence;
+        code = show(cli, text, &recurrence);
+    }
+    pawl_schedules_release(&schedules);
+    return code;
 }

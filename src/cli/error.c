@@ -5,14 +5,23 @@
 #include <stdarg.h>
 #include <unistd.h>
 
+static const char *where;
+
+void pawl__cli_error_where(const char *place)
+{
+    where = place;
+}
+
 /* Replaces control characters: messages quote the command line and texts from a store. */
-static void say(const char *prefix, const char *format, va_list args)
+static void say(const char *prefix, const char *place, const char *format, va_list args)
 {
     char text[1024];
     // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): every caller has started it
     vsnprintf(text, sizeof text, format, args);
     struct pawl__buf line = { 0 };
     pawl__buf_add_text(&line, prefix);
+    if (place) pawl__plain_add(&line, place, strlen(place));
+    if (place) pawl__buf_add_text(&line, ": ");
     pawl__plain_add(&line, text, strlen(text));
     pawl__buf_add_text(&line, "\n");
     if (line.failed) pawl__cli_nomem();
@@ -25,7 +34,7 @@ void pawl__cli_error(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say("pawl: ", format, args);
+    say("pawl: ", where, format, args);
     va_end(args);
 }
 
@@ -33,7 +42,7 @@ void pawl__cli_hint(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say("hint: ", format, args);
+    say("hint: ", NULL, format, args);
     va_end(args);
 }
 
@@ -41,7 +50,7 @@ int pawl__cli_usage(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say("pawl: ", format, args);
+    say("pawl: ", where, format, args);
     va_end(args);
     return PAWL__CLI_EXIT_USAGE;
 }

@@ -5,43 +5,12 @@
 #include "base/diag.h"
 #include "wire/wire.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <time.h>
 
-enum {
-    FILE_BYTES_MAX = 64 * 1024 * 1024,
-    READ_BYTES = 64 * 1024,
-    PAUSE_MIN_MS = 50,
-    PAUSE_MAX_MS = 1000
-};
+enum { PAUSE_MIN_MS = 50, PAUSE_MAX_MS = 1000 };
 
 /* ---- submit ---- */
-
-/* All of a file; "-" is standard input. Exit code. */
-static int read_file(struct pawl__cli *cli, const char *path, struct pawl_span *out)
-{
-    bool is_stdin = strcmp(path, "-") == 0;
-    FILE *file = is_stdin ? stdin : fopen(path, "re");
-    if (!file) {
-        return pawl__cli_usage("cannot read \"%s\": %s", path, strerror(errno));
-    }
-    struct pawl__buf text = { 0 };
-    char *bytes = pawl__cli_need(pawl__arena_alloc(&cli->arena, READ_BYTES));
-    for (size_t got; text.len <= FILE_BYTES_MAX && (got = fread(bytes, 1, READ_BYTES, file)) > 0;) {
-        pawl__buf_add(&text, bytes, got);
-    }
-    bool failed = ferror(file) != 0;
-    int error = errno;
-    if (!is_stdin) fclose(file);
-    if (text.failed) pawl__cli_nomem();
-    out->at = pawl__cli_need(pawl__arena_dup(&cli->arena, text.at ? text.at : "", text.len));
-    out->len = text.len;
-    pawl__buf_release(&text);
-    if (failed) return pawl__cli_usage("cannot read \"%s\": %s", path, strerror(error));
-    if (out->len <= FILE_BYTES_MAX) return PAWL__CLI_EXIT_OK;
-    return pawl__cli_usage("\"%s\" is over %d MiB", path, FILE_BYTES_MAX / 1024 / 1024);
-}
 
 /* A flow is a file that somebody wrote: a member that has no effect is a mistake in it. */
 static enum pawl_err refuse_unknown(void *ctx, const char *name, const char *meant,
@@ -94,7 +63,7 @@ int pawl__cli_flow_submit(struct pawl__cli *cli)
     const struct pawl__flow_rules rules = {
         .job = read_job, .ctx = cli, .arena = &cli->arena, .now_ms = cli->now_ms
     };
-    int code = read_file(cli, path, &text);
+    int code = pawl__cli_read_file(cli, path, &text);
     if (code) return code;
     enum pawl_err err = pawl__flow_read(text, &rules, &spec, &diag);
     if (err == PAWL_ERR_NOMEM) pawl__cli_nomem();

@@ -5,7 +5,7 @@
 #include "base/time_text.h"
 #include "http/http.h"
 
-#include <pawl/calendar.h>
+#include <pawl/cron.h>
 #include <pawl/flow.h>
 #include <pawl/pawl.h>
 
@@ -24,6 +24,9 @@ static const char *const vocabulary_choices[] = { PAWL_VOCABULARIES(X) NULL };
 static const char *const state_choices[] = { PAWL_STATES(X) NULL };
 static const char *const dialect_choices[] = { PAWL_DIALECTS(X) NULL };
 static const char *const gap_choices[] = { PAWL_GAPS(X) NULL };
+static const char *const overlap_choices[] = { PAWL_OVERLAPS(X) NULL };
+static const char *const misfire_choices[] = { PAWL_MISFIRES(X) NULL };
+static const char *const schedule_state_choices[] = { PAWL_SCHEDULE_STATES(X) NULL };
 #undef X
 static const char *const durability_choices[] = { "full", "relaxed", NULL };
 #define X(number, name, text) text,
@@ -281,6 +284,9 @@ static const struct {
     [PAWL__CLI_KIND_FLOW_STATE] = { NULL, flow_state_choices },
     [PAWL__CLI_KIND_DIALECT] = { NULL, dialect_choices },
     [PAWL__CLI_KIND_GAP] = { NULL, gap_choices },
+    [PAWL__CLI_KIND_OVERLAP] = { NULL, overlap_choices },
+    [PAWL__CLI_KIND_MISFIRE] = { NULL, misfire_choices },
+    [PAWL__CLI_KIND_SCHEDULE_STATES] = { NULL, schedule_state_choices, true },
 };
 
 const char *const *pawl__cli_kind_choices(enum pawl__cli_kind kind)

@@ -5,6 +5,8 @@
  * special in a shell are not printed. */
 #include "cli/cli.h"
 
+#include <pawl/cron.h>
+
 #include <signal.h>
 #include <unistd.h>
 
@@ -70,6 +72,18 @@ static void put_types(struct pawl__cli *cli)
     put_jobs(cli, put_job_types);
 }
 
+static void put_schedules(struct pawl__cli *cli)
+{
+    struct pawl_schedules schedules = { 0 };
+    const struct pawl_schedule_filter filter = { .limit = PAWL_PAGE_MAX };
+    if (!pawl_schedules_get(cli->pawl, &filter, &schedules, NULL)) {
+        for (size_t i = 0; i < schedules.count; i++) {
+            put_name(cli, schedules.at[i].spec.name);
+        }
+    }
+    pawl_schedules_release(&schedules);
+}
+
 static void give_up(int signal_number)
 {
     (void)signal_number;
@@ -81,7 +95,10 @@ int pawl__cli_known(struct pawl__cli *cli)
     static const struct {
         const char *what;
         void (*put)(struct pawl__cli *cli);
-    } kinds[] = { { "ids", put_ids }, { "queues", put_queues }, { "types", put_types } };
+    } kinds[] = { { "ids", put_ids },
+                  { "queues", put_queues },
+                  { "types", put_types },
+                  { "schedules", put_schedules } };
     struct sigaction action = { .sa_handler = give_up };
     sigemptyset(&action.sa_mask);
     sigaction(SIGALRM, &action, NULL);
@@ -92,5 +109,6 @@ int pawl__cli_known(struct pawl__cli *cli)
         if (!code) kinds[i].put(cli);
         return code;
     }
-    return pawl__cli_usage("cannot list \"%s\", only ids, queues and types", cli->operands.at[0]);
+    return pawl__cli_usage("cannot list \"%s\", only ids, queues, types and schedules",
+                           cli->operands.at[0]);
 }

@@ -23,7 +23,7 @@ const char *const pawl__cli_group_titles[PAWL__CLI_GROUP_END] = {
 #undef X
 };
 
-enum pawl__cli_option_id pawl__cli_option_find(uint32_t groups, const char *name, size_t len)
+enum pawl__cli_option_id pawl__cli_option_find(uint64_t groups, const char *name, size_t len)
 {
     for (enum pawl__cli_option_id i = 0; i < PAWL__CLI_OPT_END; i++) {
         const struct pawl__cli_option *option = &pawl__cli_options[i];
@@ -35,7 +35,7 @@ enum pawl__cli_option_id pawl__cli_option_find(uint32_t groups, const char *name
     return PAWL__CLI_OPT_END;
 }
 
-enum pawl__cli_option_id pawl__cli_option_letter(uint32_t groups, char letter)
+enum pawl__cli_option_id pawl__cli_option_letter(uint64_t groups, char letter)
 {
     for (enum pawl__cli_option_id i = 0; i < PAWL__CLI_OPT_END; i++) {
         const struct pawl__cli_option *option = &pawl__cli_options[i];

@@ -50,7 +50,10 @@
     X(CONFLICT, "reject, replace, replace_except_schedule or ignore")                              \
     X(FLOW_STATE, "running, completed, failed or cancelled")                                       \
     X(DIALECT, "auto, cron or quartz")                                                             \
-    X(GAP, "skip or shift")
+    X(GAP, "skip or shift")                                                                        \
+    X(OVERLAP, "skip, allow, queue or cancel_previous")                                            \
+    X(MISFIRE, "skip, once or catch_up")                                                           \
+    X(SCHEDULE_STATES, "any of active, paused, held, exhausted, comma-separated")
 
 #define X(name, ...) PAWL__CLI_KIND_##name,
 enum pawl__cli_kind { PAWL__CLI_KINDS(X) PAWL__CLI_KIND_END };
@@ -61,6 +64,7 @@ enum pawl__cli_kind { PAWL__CLI_KINDS(X) PAWL__CLI_KIND_END };
     X(SETTING, "Settings")                                                                         \
     X(ALWAYS, "Help")                                                                              \
     X(SUBMIT, "The job")                                                                           \
+    X(ONCE, "This job alone")                                                                      \
     X(FILTER, "Filter")                                                                            \
     X(LIST, "The listing")                                                                         \
     X(BULK, "Bulk changes")                                                                        \
@@ -83,12 +87,18 @@ enum pawl__cli_kind { PAWL__CLI_KINDS(X) PAWL__CLI_KIND_END };
     X(FLOW_SIGNAL, "The signal")                                                                   \
     X(FLOW_KEY, "Its kind")                                                                        \
     X(WHEN, "The recurrence")                                                                      \
-    X(COMING, "The fires")
+    X(COMING, "The fires")                                                                         \
+    X(SCHEDULE, "The schedule")                                                                    \
+    X(UNSET, "Defaults")                                                                           \
+    X(CRON_LIST, "The listing")                                                                    \
+    X(FIRINGS, "The history")                                                                      \
+    X(FORCE, "The run")                                                                            \
+    X(APPLY, "The changes")
 
 #define X(name, ...) PAWL__CLI_GROUP_NUMBER_##name,
 enum pawl__cli_group_number { PAWL__CLI_GROUPS(X) PAWL__CLI_GROUP_END };
 #undef X
-#define X(name, ...) PAWL__CLI_##name = 1 << PAWL__CLI_GROUP_NUMBER_##name,
+#define X(name, ...) PAWL__CLI_##name = INT64_C(1) << PAWL__CLI_GROUP_NUMBER_##name,
 enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
 #undef X
 /* Groups whose options can also be set in the environment and the configuration file. */
@@ -130,8 +140,8 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(QUEUE, SUBMIT, "queue", 0, QUEUE, "QUEUE", "default", false, "the job's queue")              \
     X(PRIORITY, SUBMIT, "priority", 'p', PRIORITY, "N", "0", false,                                \
       "-100 to 100; higher runs sooner")                                                           \
-    X(DELAY, SUBMIT, "delay", 'd', DURATION, "DURATION", NULL, false, "due this long from now")    \
-    X(AT, SUBMIT, "at", 0, INSTANT, "INSTANT", NULL, false,                                        \
+    X(DELAY, ONCE, "delay", 'd', DURATION, "DURATION", NULL, false, "due this long from now")      \
+    X(AT, ONCE, "at", 0, INSTANT, "INSTANT", NULL, false,                                          \
       "due at this instant; one in the past means now")                                            \
     X(EXPIRES, SUBMIT, "expires", 0, EXPIRY, "WHEN", NULL, false,                                  \
       "expire the job if it has not started by then, or this long after it is due")                \
@@ -154,9 +164,9 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "an error type that is not retried; \"auth.*\" matches all that begin with \"auth.\"")       \
     X(DEAD_LETTER, SUBMIT, "dead-letter", 0, FLAG, NULL, NULL, false,                              \
       "mark it as a dead letter when no attempts are left")                                        \
-    X(KEY, SUBMIT, "key", 'k', TEXT, "KEY", NULL, false,                                           \
+    X(KEY, ONCE, "key", 'k', TEXT, "KEY", NULL, false,                                             \
       "idempotency key: submitting it again returns the first job")                                \
-    X(KEY_TTL, SUBMIT, "key-ttl", 0, PERIOD, "DURATION", NULL, false,                              \
+    X(KEY_TTL, ONCE, "key-ttl", 0, PERIOD, "DURATION", NULL, false,                                \
       "how long the key is kept (default: for ever)")                                              \
     X(BUSINESS_KEY, SUBMIT, "business-key", 0, TEXT, "KEY", NULL, false,                           \
       "refuse the job while another with this key has not ended")                                  \
@@ -174,20 +184,20 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "if there is such a job: reject, replace, replace_except_schedule or ignore")                \
     X(META, SUBMIT, "meta", 'm', META, "JSON|NAME=VALUE", NULL, true, "data about the job")        \
     X(TAG, SUBMIT, "tag", 't', TEXT, "TAG", NULL, true, "a label to search for")                   \
-    X(ID, SUBMIT, "id", 0, UUID, "UUID", NULL, false, "the job's id (default: generated)")         \
-    X(PENDING, SUBMIT, "pending", 0, FLAG, NULL, NULL, false, "hold it until \"pawl activate\"")   \
+    X(ID, ONCE, "id", 0, UUID, "UUID", NULL, false, "the job's id (default: generated)")           \
+    X(PENDING, ONCE, "pending", 0, FLAG, NULL, NULL, false, "hold it until \"pawl activate\"")     \
     X(KEEP, SUBMIT, "keep", 0, PERIOD, "DURATION", NULL, false,                                    \
       "keep the record at least this long after it ended")                                         \
     X(PRINCIPAL, SUBMIT, "principal", 0, TEXT, "NAME", NULL, false, "the principal it runs for")   \
     X(TRACE, SUBMIT, "trace", 0, TEXT, "ID", NULL, false, "the trace it belongs to")               \
-    X(SOFT_SLA, SUBMIT, "soft-sla", 0, LATER, "WHEN", NULL, false,                                 \
+    X(SOFT_SLA, ONCE, "soft-sla", 0, LATER, "WHEN", NULL, false,                                   \
       "soft deadline; the job moves forward as it approaches")                                     \
-    X(HARD_SLA, SUBMIT, "hard-sla", 0, LATER, "WHEN", NULL, false, "hard deadline")                \
-    X(ON_SUCCESS, SUBMIT, "on-success", 0, TEXT, "JOB", NULL, false,                               \
+    X(HARD_SLA, ONCE, "hard-sla", 0, LATER, "WHEN", NULL, false, "hard deadline")                  \
+    X(ON_SUCCESS, ONCE, "on-success", 0, TEXT, "JOB", NULL, false,                                 \
       "a job to submit when this one is completed: its type, or JSON")                             \
-    X(ON_FAILURE, SUBMIT, "on-failure", 0, TEXT, "JOB", NULL, false,                               \
+    X(ON_FAILURE, ONCE, "on-failure", 0, TEXT, "JOB", NULL, false,                                 \
       "a job to submit when this one is discarded, cancelled or expired")                          \
-    X(STRICT, SUBMIT, "strict", 0, FLAG, NULL, NULL, false,                                        \
+    X(STRICT, ONCE, "strict", 0, FLAG, NULL, NULL, false,                                          \
       "refuse lines with unknown members, instead of storing and reporting these")                 \
     X(CREATE, QUEUE, "create", 0, FLAG, NULL, NULL, false,                                         \
       "create queues that do not exist, paused")                                                   \
@@ -336,6 +346,42 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(ENDS, WHEN, "end", 0, LATER, "WHEN", NULL, false, "fire before then only")                   \
     X(FIRES, COMING, "count", 'n', COUNT, "N", "5", false, "show this many fires; at most 1000")   \
     X(FROM, COMING, "from", 0, LATER, "WHEN", NULL, false, "show those after then (default: now)") \
+    X(OVERLAP, SCHEDULE, "overlap", 0, OVERLAP, "WHAT", "skip", false,                             \
+      "while an earlier job has not ended: skip the firing, allow another job, queue "             \
+      "it until the earlier ones have ended, or cancel_previous")                                  \
+    X(MISFIRE, SCHEDULE, "misfire", 0, MISFIRE, "WHAT", "once", false,                             \
+      "which of several overdue instants fire: skip all, once (the oldest), or catch_up (the "     \
+      "oldest --catch-up); one that is alone always fires")                                        \
+    X(CATCH_UP, SCHEDULE, "catch-up", 0, COUNT, "N", "11", false,                                  \
+      "how many, with --misfire catch_up; at most 1000")                                           \
+    X(LATE_MAX, SCHEDULE, "late-max", 0, PERIOD, "DURATION", NULL, false,                          \
+      "instants that are overdue by more do not fire (default: no limit)")                         \
+    X(JITTER, SCHEDULE, "jitter", 0, DURATION, "DURATION", NULL, false,                            \
+      "jobs are due up to this much later, each schedule by another amount; at most 24h")          \
+    X(MAX_RUNS, SCHEDULE, "max-runs", 0, COUNT, "N", NULL, false,                                  \
+      "stop after so many jobs (default: no limit)")                                               \
+    X(CATCH_UP_PAUSED, SCHEDULE, "catch-up-paused", 0, FLAG, NULL, NULL, false,                    \
+      "on resume, --misfire decides about the instants that passed; otherwise they are skipped")   \
+    X(DISABLED, SCHEDULE, "disabled", 0, FLAG, NULL, NULL, false, "keep it, but do not fire")      \
+    X(DESCRIPTION, SCHEDULE, "description", 0, TEXT, "TEXT", NULL, false, "what it is for")        \
+    X(UNSET, UNSET, "unset", 0, NAMES, "OPTIONS", NULL, false,                                     \
+      "go back to the defaults of these options: --unset jitter,end")                              \
+    X(C_STATE, CRON_LIST, "state", 0, SCHEDULE_STATES, "STATES", NULL, false,                      \
+      "only schedules in these states")                                                            \
+    X(C_PREFIX, CRON_LIST, "prefix", 0, TEXT, "TEXT", NULL, false,                                 \
+      "only those whose names begin with this")                                                    \
+    X(C_GROUP, CRON_LIST, "group", 0, TEXT, "NAME", NULL, false,                                   \
+      "only those that this program, or \"pawl cron apply --group\", declared")                    \
+    X(C_LIMIT, CRON_LIST, "limit", 'n', COUNT, "N", "1000", false, "show at most this many")       \
+    X(H_LIMIT, FIRINGS, "limit", 'n', COUNT, "N", "20", false, "show so many; at most 100")        \
+    X(FORCE, FORCE, "force", 0, FLAG, NULL, NULL, false,                                           \
+      "make a job whatever --overlap says")                                                        \
+    X(PRUNE, APPLY, "prune", 0, FLAG, NULL, NULL, false,                                           \
+      "remove schedules that are not in the file, except those that belong to another group")      \
+    X(A_GROUP, APPLY, "group", 0, TEXT, "NAME", NULL, false,                                       \
+      "the group that the file's schedules belong to: several files can be applied to a store")    \
+    X(DRY_RUN, APPLY, "dry-run", 0, FLAG, NULL, NULL, false, "show what would change, and stop")   \
+    X(A_YES, APPLY, "yes", 'y', FLAG, NULL, NULL, false, "do not ask")                             \
     X(EXEC, WORK, "exec", 'x', COMMAND, "TYPE=COMMAND", NULL, true,                                \
       "run jobs of this type with this shell command; \"mail.*\" matches types that begin with "   \
       "\"mail.\", \"*\" all types; the longest match applies, and jobs that nothing matches are "  \
@@ -371,7 +417,7 @@ enum pawl__cli_option_id { PAWL__CLI_OPTIONS(X) PAWL__CLI_OPT_END };
 #undef X
 
 struct pawl__cli_option {
-    uint32_t group; /* one bit */
+    uint64_t group; /* one bit */
     const char *name;
     char letter; /* 0: none */
     enum pawl__cli_kind kind;
@@ -385,8 +431,8 @@ extern const struct pawl__cli_option pawl__cli_options[PAWL__CLI_OPT_END];
 extern const char *const pawl__cli_group_titles[PAWL__CLI_GROUP_END];
 
 /* The option called `name` among those of `groups`; PAWL__CLI_OPT_END: there is none. */
-enum pawl__cli_option_id pawl__cli_option_find(uint32_t groups, const char *name, size_t len);
-enum pawl__cli_option_id pawl__cli_option_letter(uint32_t groups, char letter);
+enum pawl__cli_option_id pawl__cli_option_find(uint64_t groups, const char *name, size_t len);
+enum pawl__cli_option_id pawl__cli_option_letter(uint64_t groups, char letter);
 /* "PAWL_BUSY_TIMEOUT" for "busy-timeout". */
 #define PAWL__CLI_ENV_BYTES 48
 void pawl__cli_option_env(const struct pawl__cli_option *option, char out[PAWL__CLI_ENV_BYTES]);

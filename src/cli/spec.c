@@ -63,6 +63,29 @@ static int read_meta(struct pawl__cli *cli, struct pawl_span *out)
     return code;
 }
 
+/* ---- arguments ---- */
+
+int pawl__cli_args(struct pawl__cli *cli, const char *text, struct pawl_span *out)
+{
+    struct pawl__json json;
+    struct pawl_diag diag = { 0 };
+    struct pawl_span span = { text, strlen(text) };
+    enum pawl_err err = pawl__json_parse(span, PAWL_JSON_DEPTH_MAX, &cli->arena, &json, &diag);
+    if (err == PAWL_ERR_NOMEM) pawl__cli_nomem();
+    if (err) {
+        pawl__cli_error("the arguments: %s", diag.text);
+        pawl__cli_hint("a list of arguments is written '[\"text\", 1, true]'");
+        return PAWL__CLI_EXIT_USAGE;
+    }
+    if (json.tokens[0].type != PAWL__JSON_ARRAY) {
+        pawl__cli_error("the arguments must be a JSON array");
+        pawl__cli_hint("put it in brackets: '[%.200s]'", text);
+        return PAWL__CLI_EXIT_USAGE;
+    }
+    *out = span;
+    return PAWL__CLI_EXIT_OK;
+}
+
 /* ---- the spec ---- */
 
 #define S struct pawl_job_spec
@@ -159,9 +182,22 @@ static int finish_unique(struct pawl_unique *unique)
     return PAWL__CLI_EXIT_OK;
 }
 
+bool pawl__cli_spec_unset(enum pawl__cli_option_id option, struct pawl_job_spec *out)
+{
+    if (option == PAWL__CLI_OPT_NO_JITTER) out->retry.jitter = PAWL_JITTER_DEFAULT;
+    if (option == PAWL__CLI_OPT_DEAD_LETTER) out->retry.on_exhaustion = PAWL_EXHAUSTION_DEFAULT;
+    return pawl__cli_unset(setters, SETTERS, option, out) || option == PAWL__CLI_OPT_NO_JITTER ||
+           option == PAWL__CLI_OPT_DEAD_LETTER;
+}
+
 int pawl__cli_spec(struct pawl__cli *cli, struct pawl_job_spec *out)
 {
     *out = (struct pawl_job_spec){ .queue = pawl__cli_text(cli, PAWL__CLI_OPT_QUEUE) };
+    return pawl__cli_spec_over(cli, out);
+}
+
+int pawl__cli_spec_over(struct pawl__cli *cli, struct pawl_job_spec *out)
+{
     int code = read_meta(cli, &out->meta);
     if (code) return code;
     if (pawl__cli_has(cli, PAWL__CLI_OPT_DELAY) && pawl__cli_has(cli, PAWL__CLI_OPT_AT)) {

@@ -1,6 +1,5 @@
 /* pawl submit: one job from the command line, or many from standard input. */
 #include "cli/cli.h"
-#include "base/json.h"
 
 #include <unistd.h>
 
@@ -73,26 +72,6 @@ static void put_human(struct pawl__cli *cli, const struct pawl_job_spec *spec,
 
 /* ---- one job ---- */
 
-static int check_args(struct pawl__cli *cli, const char *text)
-{
-    struct pawl__json json;
-    struct pawl_diag diag = { 0 };
-    struct pawl_span span = { text, strlen(text) };
-    enum pawl_err err = pawl__json_parse(span, PAWL_JSON_DEPTH_MAX, &cli->arena, &json, &diag);
-    if (err == PAWL_ERR_NOMEM) pawl__cli_nomem();
-    if (err) {
-        pawl__cli_error("the arguments: %s", diag.text);
-        pawl__cli_hint("a list of arguments is written '[\"text\", 1, true]'");
-        return PAWL__CLI_EXIT_USAGE;
-    }
-    if (json.tokens[0].type != PAWL__JSON_ARRAY) {
-        pawl__cli_error("the arguments must be a JSON array");
-        pawl__cli_hint("put it in brackets: '[%.200s]'", text);
-        return PAWL__CLI_EXIT_USAGE;
-    }
-    return PAWL__CLI_EXIT_OK;
-}
-
 /* If the error begins with the name of a field, prints the name of the option instead. */
 static int refused(enum pawl_err err, const struct pawl_diag *diag)
 {
@@ -121,10 +100,8 @@ static int submit_one(struct pawl__cli *cli, struct pawl_job_spec *spec)
     struct pawl_submitted submitted;
     spec->type = cli->operands.at[0];
     if (cli->operands.count > 1) {
-        const char *args = cli->operands.at[1];
-        int code = check_args(cli, args);
+        int code = pawl__cli_args(cli, cli->operands.at[1], &spec->args);
         if (code) return code;
-        spec->args = (struct pawl_span){ args, strlen(args) };
     }
     int code = pawl__cli_open(cli);
     if (code) return code;

@@ -151,7 +151,7 @@ void pawl__cli_bar_end(struct pawl__cli_bar *bar)
 
 int pawl__cli_confirm(struct pawl__cli *cli, const char *question, bool *yes)
 {
-    if (pawl__cli_flag(cli, PAWL__CLI_OPT_YES)) {
+    if (pawl__cli_flag(cli, PAWL__CLI_OPT_YES) || pawl__cli_flag(cli, PAWL__CLI_OPT_A_YES)) {
         *yes = true;
         return PAWL__CLI_EXIT_OK;
     }

@@ -153,6 +153,8 @@ static int set(struct pawl__cli *cli, const struct pawl__cli_setter *setter, cha
     case PAWL__CLI_KIND_CONFLICT:
     case PAWL__CLI_KIND_DIALECT:
     case PAWL__CLI_KIND_GAP:
+    case PAWL__CLI_KIND_OVERLAP:
+    case PAWL__CLI_KIND_MISFIRE:
         *(uint32_t *)at = (uint32_t)value.number + 1; // 0 is the default
         break;
     case PAWL__CLI_KIND_UNIQUE:
@@ -186,6 +188,44 @@ int pawl__cli_set(struct pawl__cli *cli, const struct pawl__cli_setter *setters,
         if (given && !setters[i].elsewhere) code = set(cli, &setters[i], out);
     }
     return code;
+}
+
+static size_t bytes_of(const struct pawl__cli_setter *setter)
+{
+    switch (pawl__cli_options[setter->option].kind) {
+    case PAWL__CLI_KIND_FLAG:
+        return sizeof(bool);
+    case PAWL__CLI_KIND_PRIORITY:
+    case PAWL__CLI_KIND_COUNT:
+    case PAWL__CLI_KIND_BACKOFF:
+    case PAWL__CLI_KIND_CONFLICT:
+    case PAWL__CLI_KIND_DIALECT:
+    case PAWL__CLI_KIND_GAP:
+    case PAWL__CLI_KIND_OVERLAP:
+    case PAWL__CLI_KIND_MISFIRE:
+    case PAWL__CLI_KIND_UNIQUE:
+    case PAWL__CLI_KIND_STATES:
+        return sizeof(uint32_t);
+    case PAWL__CLI_KIND_META:
+        return sizeof(struct pawl_span);
+    default:
+        return sizeof(int64_t); // pointers too
+    }
+}
+
+bool pawl__cli_unset(const struct pawl__cli_setter *setters, size_t count,
+                     enum pawl__cli_option_id option, void *out)
+{
+    bool found = false;
+    for (size_t i = 0; i < count; i++) {
+        if (setters[i].option != option) continue;
+        memset((char *)out + setters[i].offset, 0, bytes_of(&setters[i]));
+        if (setters[i].count_offset) {
+            memset((char *)out + setters[i].count_offset, 0, sizeof(size_t));
+        }
+        found = true;
+    }
+    return found;
 }
 
 /* ---- actor and reason ---- */

@@ -15,6 +15,7 @@ import store_test
 import settings_test
 import work_test
 import wait_test
+import cron_test
 import flow_test
 import top_test
 import kit

@@ -12,6 +12,7 @@ os.environ["PAWL_TEST_SERVED"] = "1"
 import submit_test
 import list_test
 import control_test
+import cron_test
 import store_test
 import settings_test
 import work_test
