@@ -36,7 +36,17 @@
     X("workflows", "state", "string", "running, completed, failed or cancelled")                   \
     X("workflows", "name", "string", "Of this name alone")                                         \
     X("workflows", "limit", "integer", "At most so many")                                          \
-    X("workflows", "cursor", "string", "From the page before")
+    X("workflows", "cursor", "string", "From the page before")                                     \
+    X("crons", "enabled", "boolean", "Those that fire, or those that do not")                      \
+    X("crons", "limit", "integer", "At most so many")                                              \
+    X("crons", "offset", "integer", "Leave out so many")                                           \
+    X("crons", "page", "integer", "The page, from 1; instead of offset")                           \
+    X("crons", "per_page", "integer", "Schedules on a page; instead of limit")                     \
+    X("cron_items", "enabled", "boolean", "Those that fire, or those that do not")                 \
+    X("cron_items", "page", "integer", "The page, from 1")                                         \
+    X("cron_items", "per_page", "integer", "Schedules on a page")                                  \
+    X("cron_history", "limit", "integer", "At most so many, 1 to 100")                             \
+    X("cron_history", "cursor", "integer", "From the page before")
 
 /* route's name, what its body is: a name of the schemas below */
 #define PAWL__OPENAPI_BODIES(X)                                                                    \

@@ -36,6 +36,7 @@
     PAWL__ROUTES_REMOTE(X)                                                                         \
     PAWL__ROUTES_SCHEMAS(X)                                                                        \
     PAWL__ROUTES_WORKFLOWS(X)                                                                      \
+    PAWL__ROUTES_CRON(X)                                                                           \
     PAWL__ROUTES_SYSTEM(X)
 
 PAWL__ROUTES_SYSTEM(PAWL__DECLARE_HANDLER)

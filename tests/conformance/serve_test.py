@@ -31,8 +31,6 @@ SUITES = ["level-0-core", "level-1-reliable", "level-2-scheduled", "level-3-work
           "ext-middleware", "ext-ml-resources", "ext-observability", "ext-progress",
           "ext-schema-registry", "ext-serverless"]
 SERVERS = 6
-# Recurring jobs are not served yet.
-SKIPPED = ["level-2-scheduled/cron/*"]
 
 
 def start(place):
@@ -50,8 +48,6 @@ def runner(*more):
                "--waivers", os.path.join(HERE, "waivers.json")]
     for suite in SUITES:
         command += ["--suite", suite]
-    for case in SKIPPED:
-        command += ["--skip", case]
     return command + list(more)
 
 

@@ -19,6 +19,24 @@ static enum pawl_err forget_jobs(struct pawl__request *request, struct pawl_diag
     return pawl__bulk_move(request, &all, PAWL_CONTROL_NONE, INT64_MAX, &moved, diag);
 }
 
+/* Before the jobs, or they would make more. */
+static enum pawl_err forget_schedules(struct pawl *pawl, struct pawl_diag *diag)
+{
+    enum pawl_err err = PAWL_OK;
+    for (bool more = true; !err && more;) {
+        struct pawl_schedules schedules = { 0 };
+        const struct pawl_schedule_filter some = { .limit = PAWL_PAGE_MAX };
+        err = pawl_schedules_get(pawl, &some, &schedules, diag);
+        for (size_t i = 0; !err && i < schedules.count; i++) {
+            err = pawl_schedule_remove(pawl, schedules.at[i].spec.name, 0, diag);
+            if (err == PAWL_ERR_NOT_FOUND) err = PAWL_OK;
+        }
+        more = schedules.more;
+        pawl_schedules_release(&schedules);
+    }
+    return err;
+}
+
 static enum pawl_err resume_queues(struct pawl *pawl, struct pawl_diag *diag)
 {
     struct pawl_stats stats = { 0 };
@@ -88,7 +106,8 @@ static void reset_store(struct pawl__request *request)
 {
     struct pawl *pawl = pawl__request_pawl(request);
     struct pawl_diag diag;
-    enum pawl_err err = forget_jobs(request, &diag);
+    enum pawl_err err = forget_schedules(pawl, &diag);
+    if (!err) err = forget_jobs(request, &diag);
     if (!err) err = resume_queues(pawl, &diag);
     if (!err) err = forget_settings(pawl, &diag);
     if (!err) err = forget_configs(pawl, &diag);

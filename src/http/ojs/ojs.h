@@ -1,6 +1,7 @@
-/* The Open Job Spec: job envelopes, and the routes of jobs, workers, queues, dead letters and
- * schemas. Its door: the lists of those routes, the components behind them, and what administration
- * and Marie's routes share with them. Handlers parse, call the public functions and print. */
+/* The Open Job Spec: job envelopes, and the routes of jobs, workers, queues, dead letters, schemas
+ * and recurring jobs. Its door: the lists of those routes, the components behind them, and what
+ * administration and Marie's routes share with them. Handlers parse, call the public functions and
+ * print. */
 #ifndef PAWL_HTTP_OJS_OJS_H
 #define PAWL_HTTP_OJS_OJS_H
 
@@ -123,11 +124,35 @@
     X("GET", "/ojs/v1/jobs/{id}/parents", job_parents, READ, WORK,                                 \
       "The earlier steps of a job's workflow, and their results")
 
+/* Recurring jobs. The dashboard of the Open Job Spec has them under /crons. */
+#define PAWL__ROUTES_CRON(X)                                                                       \
+    X("GET", "/ojs/v1/cron", crons, READ, WORK, "List recurring jobs")                             \
+    X("POST", "/ojs/v1/cron", cron_create, ADMIN, WORK, "Create or replace a recurring job")       \
+    X("GET", "/ojs/v1/cron/{name}", cron_get, READ, WORK, "A recurring job")                       \
+    X("PUT", "/ojs/v1/cron/{name}", cron_put, ADMIN, WORK, "Create or replace a recurring job")    \
+    X("PATCH", "/ojs/v1/cron/{name}", cron_patch, ADMIN, WORK, "Change a recurring job")           \
+    X("DELETE", "/ojs/v1/cron/{name}", cron_delete, ADMIN, WORK, "Remove a recurring job")         \
+    X("POST", "/ojs/v1/cron/{name}/pause", cron_pause, ADMIN, WORK, "Stop firing")                 \
+    X("POST", "/ojs/v1/cron/{name}/disable", cron_pause, ADMIN, WORK, "Stop firing")               \
+    X("POST", "/ojs/v1/cron/{name}/resume", cron_resume, ADMIN, WORK, "Fire again")                \
+    X("POST", "/ojs/v1/cron/{name}/enable", cron_resume, ADMIN, WORK, "Fire again")                \
+    X("POST", "/ojs/v1/cron/{name}/trigger", cron_trigger, ADMIN, WORK,                            \
+      "Make a recurring job's job now")                                                            \
+    X("POST", "/ojs/v1/cron/{name}/run", cron_trigger, ADMIN, WORK,                                \
+      "Make a recurring job's job now")                                                            \
+    X("GET", "/ojs/v1/cron/{name}/history", cron_history, READ, WORK,                              \
+      "What a recurring job made and skipped, newest first")                                       \
+    X("GET", "/ojs/v1/crons", cron_items, READ, WORK, "List recurring jobs")                       \
+    X("GET", "/ojs/v1/crons/{name}", cron_get, READ, WORK, "A recurring job")                      \
+    X("PATCH", "/ojs/v1/crons/{name}", cron_patch, ADMIN, WORK, "Change a recurring job")          \
+    X("DELETE", "/ojs/v1/crons/{name}", cron_delete, ADMIN, WORK, "Remove a recurring job")
+
 PAWL__ROUTES_WORKERS(PAWL__DECLARE_HANDLER)
 PAWL__ROUTES_JOBS(PAWL__DECLARE_HANDLER)
 PAWL__ROUTES_QUEUES(PAWL__DECLARE_HANDLER)
 PAWL__ROUTES_SCHEMAS(PAWL__DECLARE_HANDLER)
 PAWL__ROUTES_WORKFLOWS(PAWL__DECLARE_HANDLER)
+PAWL__ROUTES_CRON(PAWL__DECLARE_HANDLER)
 
 /* Handlers of administration that share what is behind the routes above. */
 pawl__handler_fn pawl__on_admin_jobs, pawl__on_admin_job_retry, pawl__on_admin_job_pause,

@@ -30,7 +30,11 @@
     X(signal, signal)                                                                              \
     X(queue_purge, queue_purge)                                                                    \
     X(admin_queue_purge, queue_purge)                                                              \
-    X(dead_letters_purge, dead_letters_purge)
+    X(dead_letters_purge, dead_letters_purge)                                                      \
+    X(cron_create, cron)                                                                           \
+    X(cron_put, cron)                                                                              \
+    X(cron_patch, cron)                                                                            \
+    X(cron_trigger, cron_trigger)
 
 /* handler, status, NAME of the shape of its reply: pawl__ojs_NAME_reply_shape */
 #define PAWL__OJS_REPLIES(X)                                                                       \
@@ -56,7 +60,18 @@
     X(bulk_delete, 200, bulk_delete)                                                               \
     X(queue_purge, 200, purge)                                                                     \
     X(admin_queue_purge, 200, purge)                                                               \
-    X(dead_letters_purge, 200, purge)
+    X(dead_letters_purge, 200, purge)                                                              \
+    X(cron_create, 201, cron)                                                                      \
+    X(cron_create, 200, cron)                                                                      \
+    X(cron_put, 201, cron)                                                                         \
+    X(cron_put, 200, cron)                                                                         \
+    X(cron_get, 200, cron)                                                                         \
+    X(cron_patch, 200, cron)                                                                       \
+    X(cron_delete, 200, cron)                                                                      \
+    X(cron_pause, 200, cron)                                                                       \
+    X(cron_resume, 200, cron)                                                                      \
+    X(cron_trigger, 201, cron_trigger)                                                             \
+    X(cron_history, 200, cron_history)
 
 /* clang-format on */
 
