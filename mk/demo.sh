@@ -161,6 +161,28 @@ run 'cat sent.log'
 say 'The job that failed twice, with its history.'
 run "pawl show $flaky"
 
+say 'A flow: jobs that wait for others.'
+cat >album.json <<'END'
+{"name": "album", "nodes": [
+  {"name": "unpack", "type": "sysinfo"},
+  {"name": "small", "type": "image.resize", "after": "unpack"},
+  {"name": "large", "type": "image.resize", "after": "unpack"},
+  {"name": "tell", "type": "mail.send", "args": ["ann@example.com"], "after": ["small", "large"]}]}
+END
+run 'cat album.json'
+run 'pawl flow wait $(pawl flow submit album.json)'
+flow=$(pawl flow list --json | sed -n 's/.*"id":"\([^"]*\)".*/\1/p')
+run "pawl flow show $flow"
+
+say 'A recurring job: each second here, twice; the other one on weekdays at 9.'
+run 'pawl cron add tick "* * * * * *" sysinfo --overlap allow --max-runs 2'
+run 'pawl cron add report "0 9 * * 1-5" mail.send --zone Europe/Berlin'
+await '[ "$(pawl cron list --state exhausted --json)" != "[]" ]'
+await all_ended
+if [ -t 1 ]; then printf '\r\033[K'; fi
+run 'pawl cron list'
+run 'pawl cron history tick'
+
 say 'Statistics, and a check for damage.'
 run 'pawl stats'
 run 'pawl check'
