@@ -160,8 +160,9 @@ struct pawl__wire_ask {
     struct pawl_filter filter;
     struct pawl_page page;
     const char *prefix; /* of settings */
-    const char *name;   /* of schemas, see their filter, or of a queue; NULL: all. Of a schedule. Of
-                           what a job of a flow gets: "earlier", "own"; NULL: what its parents left */
+    /* Of schemas, see their filter, or of a queue; NULL: all. Of a schedule. Of what a job of a
+     * flow gets: "earlier", "own"; NULL: what its parents left. */
+    const char *name;
     bool by_type;
     struct pawl_flow_filter flows;         /* with the page; ids: that flow alone */
     struct pawl_schedule_filter schedules; /* without a name */
