@@ -150,7 +150,6 @@ static bool set_size(struct pawl__op *op, int64_t size)
     case PAWL__OP_DEADLINE:
     case PAWL__OP_FIRE:
     case PAWL__OP_SETTLE:
-    case PAWL__OP_FIRE:
         op->sweep.limit = size;
         return true;
     case PAWL__OP_ARCHIVE:
