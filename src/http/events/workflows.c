@@ -255,6 +255,7 @@ static void looked(void *ctx)
 
 static void start(struct pawl__workflows *workflows)
 {
+    if (workflows->server->stopping) return; // the loop ends when nothing is on the pool
     workflows->batch_count = 0;
     while (workflows->count && workflows->batch_count < BATCH_MAX) {
         workflows->batch[workflows->batch_count++] = workflows->pending[workflows->head];
