@@ -55,8 +55,8 @@ PAWL_MUST_CHECK enum pawl_err pawl_claim(struct pawl *pawl, const struct pawl_cl
 
 /* ---- in two steps ----
  *
- * A program that decides where jobs run (a router) reserves jobs for a worker first, and starts
- * them once that worker has agreed. A reserved job is PENDING, holds its place, and no other claim
+ * A program that decides where jobs run (a router) reserves jobs first, for a worker or under its
+ * own name, and starts them once a worker has agreed. A reserved job is PENDING, holds its place, and no other claim
  * or router gets it. Nothing has run until it is assigned, so neither giving it back nor a lapse of
  * the reservation costs an attempt. */
 
@@ -69,12 +69,13 @@ PAWL_MUST_CHECK enum pawl_err pawl_route(struct pawl *pawl, const struct pawl_cl
 /* Identifies one reservation of one job. */
 struct pawl_routed {
     struct pawl_job_id id;
-    const char *worker; /* the worker that it is reserved for */
+    const char *worker; /* the name that it is reserved for */
     int64_t token;      /* lease_until_ms of the job, as pawl_route returned it */
 };
 
 struct pawl_assignment {
     struct pawl_routed routed;
+    const char *worker; /* the worker that will own the run [routed.worker] */
     int64_t lease_ms; /* of the run, for a job without a lease of its own [30000] */
     bool timed;       /* as in struct pawl_claim */
 };

@@ -95,9 +95,11 @@ enum pawl_err pawl__assign_op(const struct pawl_assignment *assignment, struct p
                               struct pawl_diag *diag)
 {
     enum pawl_err err = pawl__unroute_op(&assignment->routed, op, diag);
+    if (!err) err = pawl__check_optional(&rule_worker, assignment->worker, diag);
     if (!err) err = pawl__check_time("lease_ms", PAWL__TIME_LEASE, assignment->lease_ms, diag);
     if (err) return err;
     op->kind = PAWL__OP_ASSIGN;
+    op->assign.to = assignment->worker && assignment->worker[0] ? assignment->worker : NULL;
     op->assign.lease_ms = assignment->lease_ms ? assignment->lease_ms : LEASE_MS;
     op->assign.timed = assignment->timed;
     return PAWL_OK;

@@ -268,6 +268,25 @@ static const struct prose prose[] = {
       "describes it.",
       "pawl cron next '0 9 * * 1-5' --zone Europe/Berlin\n"
       "pawl cron next '0 0 L * *' --count 12 --from 2030-01-01T00:00:00Z\n" },
+    { pawl__cli_route,
+      "For programs that decide which worker runs a job. A reserved job is pending: no other claim "
+      "gets it. \"pawl assign\" starts its run, \"pawl unroute\" gives it back; either needs the "
+      "token that is printed here. A reservation that ends unused costs no attempt.",
+      "pawl route --worker gpu-1 --queue ocr --for 10s\n"
+      "pawl route --worker gpu-1 --limit 10 --json\n" },
+    { pawl__cli_assign,
+      "Prints the number of the run, for \"pawl complete\" and \"pawl fail\"; with --json also "
+      "the arguments. Exits with 1 if the reservation has ended, or the job was cancelled or "
+      "paused.",
+      "run=$(pawl assign 01a1e322 1795118743970 --worker gpu-1 --lease 5m)\n" },
+    { pawl__cli_unroute, "The job keeps its place, and it costs no attempt.",
+      "pawl unroute 01a1e322 1795118743970 --worker gpu-1\n" },
+    { pawl__cli_complete_run,
+      "RESULT is JSON. Exits with 1 if the run is no longer the job's current one: it took too "
+      "long, and another worker has the job.",
+      "pawl complete 01a1e322 1 '{\"pages\": 3}'\n" },
+    { pawl__cli_fail_run, "The job is retried as its policy says.",
+      "pawl fail 01a1e322 1 'no such page' --error-type PageMissing --for-good\n" },
     { pawl__cli_lock_try,
       "Prints the fencing number, which grows with every grant: pass it to the resource that the "
       "lock protects. Exits with 1 if another owner holds the lock.",

@@ -41,6 +41,16 @@ enum pawl__cli_store {
       "submit finished jobs again as new ones")                                                    \
     X(priority, "priority", NULL, "ID... N", 2, MANY, OPEN, PAWL__CLI_REASON, false,               \
       "change the priority of waiting jobs")                                                       \
+    X(route, "route", NULL, "", 0, 0, OPEN, PAWL__CLI_ROUTE | PAWL__CLI_ROUTED, false,             \
+      "reserve jobs for a worker")                                                                 \
+    X(assign, "assign", NULL, "ID TOKEN", 2, 2, OPEN, PAWL__CLI_ROUTED | PAWL__CLI_ASSIGN, false,  \
+      "start the run of a reserved job")                                                           \
+    X(unroute, "unroute", NULL, "ID TOKEN", 2, 2, OPEN, PAWL__CLI_ROUTED, false,                   \
+      "give a reserved job back")                                                                  \
+    X(complete_run, "complete", NULL, "ID RUN [RESULT]", 2, 3, OPEN, 0, false,                     \
+      "report that a run is done")                                                                 \
+    X(fail_run, "fail", NULL, "ID RUN MESSAGE", 3, 3, OPEN, PAWL__CLI_FAILURE, false,              \
+      "report that a run failed")                                                                  \
     X(stats, "stats", NULL, "", 0, 0, READ, PAWL__CLI_STATS, false,                                \
       "count the jobs of each queue and state")                                                    \
     X(top, "top", NULL, "", 0, 0, OPEN, PAWL__CLI_TOP, false,                                      \

@@ -69,6 +69,10 @@ enum pawl__cli_kind { PAWL__CLI_KINDS(X) PAWL__CLI_KIND_END };
     X(LIST, "The listing")                                                                         \
     X(BULK, "Bulk changes")                                                                        \
     X(REASON, "Audit")                                                                             \
+    X(ROUTE, "The jobs")                                                                           \
+    X(ROUTED, "The reservation")                                                                   \
+    X(ASSIGN, "The run")                                                                           \
+    X(FAILURE, "The failure")                                                                      \
     X(LOCK_TTL, "The lock")                                                                        \
     X(LOCK_OWNER, "The owner")                                                                     \
     X(MIGRATE, "Migration")                                                                        \
@@ -243,6 +247,26 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "change all jobs that match the filter")                                                     \
     X(YES, BULK, "yes", 'y', FLAG, NULL, NULL, false, "do not ask for confirmation")               \
     X(REASON, REASON, "reason", 'r', TEXT, "TEXT", NULL, false, "recorded in the job's history")   \
+    X(R_QUEUE, ROUTE, "queue", 0, QUEUE, "QUEUE", NULL, true,                                      \
+      "from this queue; earlier queues come first (default: \"default\")")                         \
+    X(R_TYPE, ROUTE, "type", 0, TYPE, "TYPE", NULL, true,                                          \
+      "of this type; \"mail.*\" matches types that begin with \"mail.\"")                          \
+    X(R_LIMIT, ROUTE, "limit", 'n', COUNT, "N", "1", false, "at most so many")                     \
+    X(R_FOR, ROUTE, "for", 0, PERIOD, "DURATION", "5s", false,                                     \
+      "how long they are reserved, at least 100ms")                                                \
+    X(R_WORKER, ROUTED, "worker", 0, TEXT, "NAME", NULL, false,                                    \
+      "the name that they are reserved for: a worker's, or the router's own; required")            \
+    X(R_TO, ASSIGN, "to", 0, TEXT, "NAME", NULL, false,                                            \
+      "the worker that owns the run, if the reservation has another name")                         \
+    X(R_LEASE, ASSIGN, "lease", 0, PERIOD, "DURATION", "30s", false,                               \
+      "how long the run may take before it counts as lost, unless the job says; at least 100ms")   \
+    X(R_TIMED, ASSIGN, "timed", 0, FLAG, NULL, NULL, false,                                        \
+      "the run fails with \"timeout\" when the job's time limit is over")                          \
+    X(ERROR_TYPE, FAILURE, "error-type", 0, TEXT, "TYPE", NULL, false,                             \
+      "type of the error, which the retry policy may list as not retryable")                       \
+    X(FOR_GOOD, FAILURE, "for-good", 0, FLAG, NULL, NULL, false, "do not retry")                   \
+    X(RETRY_AFTER, FAILURE, "retry-after", 0, PERIOD, "DURATION", NULL, false,                     \
+      "wait this long, instead of what the retry policy says")                                     \
     X(TTL, LOCK_TTL, "ttl", 0, PERIOD, "DURATION", "30s", false, "how long the lock lasts")        \
     X(OWNER, LOCK_OWNER, "owner", 0, TEXT, "NAME", NULL, false,                                    \
       "name of the owner; required, and must be unique per contender")                             \

@@ -168,6 +168,7 @@
     X("Routed", "{\"type\":\"object\",\"required\":[\"job_id\",\"worker_id\",\"token\"],"          \
                 "\"properties\":{\"job_id\":{\"type\":\"string\",\"format\":\"uuid\"},"            \
                 "\"worker_id\":{\"type\":\"string\"},\"token\":{\"type\":\"integer\"},"            \
+                "\"assign_to\":{\"type\":\"string\"},"                                             \
                 "\"visibility_timeout_ms\":{\"type\":\"integer\"}}}")                              \
     X("RoutesReply", "{\"type\":\"object\",\"required\":[\"routes\"],\"properties\":{\"routes\":"  \
                      "{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"job\":" \

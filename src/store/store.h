@@ -199,10 +199,11 @@ struct pawl__op {
         } claim;       /* ROUTE too: available -> pending, lease_until_ms is the token */
         struct {       /* pending -> active for the worker it was routed to. STALE: lapsed, or
                           another token or worker. UNROUTE: pending -> available, as if it had
-                          lapsed; the first three members alone */
+                          lapsed; `id`, `worker` and `token` alone */
             struct pawl_job_id id;
             const char *worker;
-            int64_t token; /* lease_until_ms of the routed job */
+            int64_t token;  /* lease_until_ms of the routed job */
+            const char *to; /* the worker of the run; NULL: the same */
             int64_t lease_ms;
             bool timed;           /* as for a claim */
             struct pawl_job *job; /* out; in `arena` */

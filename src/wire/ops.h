@@ -81,6 +81,7 @@
     ANSWER(HAND, jobs, claim) ANSWER(SAME, more, claim.more)
 #define PAWL__WIRE_FORM_ASSIGN(ASK, ANSWER)                                                        \
     ASK(SAME, id, assign.id) ASK(SAME, name, assign.worker) ASK(SAME, token, assign.token)         \
+    ASK(SAME, owner, assign.to)                                                                    \
     ASK(SAME, lease_ms, assign.lease_ms) ASK(SAME, timed, assign.timed)                            \
     ANSWER(HAND, jobs, assign)
 #define PAWL__WIRE_FORM_UNROUTE(ASK, ANSWER)                                                       \

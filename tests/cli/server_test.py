@@ -18,6 +18,7 @@ import settings_test
 import work_test
 import wait_test
 import flow_test
+import route_test  # pylint: disable=unused-import
 import top_test
 import kit
 

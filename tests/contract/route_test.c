@@ -92,6 +92,23 @@ static void unknown_jobs_are_not_found(struct rig *rig)
     assert_err(rig, PAWL_ERR_NOT_FOUND, unroute(rig, id, WORKER, 1));
 }
 
+static void router_may_assign_to_another_worker(struct rig *rig)
+{
+    submit_one(rig, NULL);
+    struct pawl_job routed = route_one(rig, "default");
+    struct pawl__op op = { .kind = PAWL__OP_ASSIGN,
+                           .diag = &rig->diag,
+                           .assign = { .id = routed.id,
+                                       .worker = WORKER,
+                                       .to = "worker-9",
+                                       .token = routed.lease_until_ms,
+                                       .lease_ms = LEASE_MS } };
+    assert_ok(rig, pawl__store_do(rig->store, &op));
+    assert_text("worker-9", op.assign.job->worker);
+    assert_text("worker-9", job_get(rig, routed.id).worker);
+    pawl__arena_release(&op.arena);
+}
+
 static void timed_assignment_ends_with_the_timeout(struct rig *rig)
 {
     submit_one(rig, &(struct pawl_job_spec){ .timeout_ms = 700 });
@@ -272,6 +289,7 @@ int main(void)
         CONTRACT(strangers_and_wrong_tokens_are_refused),
         CONTRACT(only_routed_jobs_are_assigned),
         CONTRACT(unknown_jobs_are_not_found),
+        CONTRACT(router_may_assign_to_another_worker),
         CONTRACT(timed_assignment_ends_with_the_timeout),
         CONTRACT(route_given_back_charges_nothing_and_keeps_its_age),
         CONTRACT(token_ends_with_its_time),

@@ -207,6 +207,34 @@ def stops_by_get_and_by_post():
 
 
 @test
+def stops_what_waits_for_its_retry():
+    queue = queue_name()
+    job = invoke(queue, {"retry_delay": 3600})
+    SERVER.fetch(queue)
+    SERVER.nack(job)
+    assert SERVER.get(f"{API}/{job}")["result"]["state"] == "RETRY"
+    SERVER.expect("POST", f"{API}/{job}/stop")
+    shown = SERVER.get(f"{API}/{job}")["result"]
+    assert shown["state"] == "CANCELLED" and shown["completed_on"], shown
+
+
+@test
+def expires_what_was_not_done_in_time():
+    waiting, failing, queue = queue_name(), queue_name(), queue_name()
+    jobs = [invoke(waiting, {"expire_in_seconds": 1}),
+            invoke(failing, {"expire_in_seconds": 1, "retry_delay": 3600})]
+    running = invoke(queue, {"expire_in_seconds": 1})
+    SERVER.fetch(queue)
+    SERVER.fetch(failing)
+    SERVER.nack(jobs[1])
+    for job in jobs:
+        until(lambda job=job: SERVER.get(f"{API}/{job}")["result"]["state"] == "EXPIRED")
+    assert SERVER.fetch(waiting) == [] == SERVER.fetch(failing)
+    SERVER.ack(running)  # one that runs may complete
+    assert SERVER.get(f"{API}/{running}")["result"]["state"] == "COMPLETED"
+
+
+@test
 def tells_the_worker_of_a_stopped_job():
     queue = queue_name()
     job = SERVER.submit(queue=queue)

@@ -172,6 +172,17 @@ def a_routed_job_runs_when_its_worker_takes_it(server):
 
 
 @test
+def a_router_assigns_what_it_holds_to_a_worker(server):
+    job_id = server.submit()
+    job = server.ok(*step("assign", reserve(server, "router"), assign_to="gpu-7"))["job"]
+    equal((job["id"], job["attempt"]), (job_id, 1))
+    equal(server.refused(409, *ack(job_id, worker_id="router"))["details"]["field"], "worker_id")
+    server.ok(*ack(job_id, worker_id="gpu-7"))
+    server.submit()
+    server.refused(400, *step("assign", reserve(server), assign_to="a\nb"))
+
+
+@test
 def a_reservation_that_ends_costs_no_attempt(server):
     job_id = server.submit(retry={"max_attempts": 1})
     lapsed = reserve(server, reserve_ms=100)

@@ -15,7 +15,8 @@
 #define LEASE_MS INT64_C(1800000) /* of a run, as for a fetch */
 
 struct route {
-    struct pawl__owner owner;
+    struct pawl__owner owner; /* of the reservation */
+    const char *to;           /* the worker of the run; NULL: the same */
     int64_t token, lease_ms;
     struct pawl_answer *answer;
 };
@@ -23,6 +24,7 @@ struct route {
 #define S struct route
 static const struct pawl__member assign_members[] = {
     PAWL__OWNER(S, owner),
+    PAWL__MEMBER("assign_to", TEXT, S, to),
     PAWL__MEMBER("token", INT64, S, token, .min = 1, .max = INT64_MAX),
     PAWL__MEMBER("visibility_timeout_ms", INT64, S, lease_ms, .min = PAWL__VISIBILITY_MS_MIN,
                  .max = PAWL__VISIBILITY_MS_MAX),
@@ -137,9 +139,10 @@ void pawl__on_assign(struct pawl__request *request)
     struct pawl_diag diag;
     struct route *route = read_route(request);
     if (!route) return;
-    const struct pawl_assignment assignment = { .routed = routed_of(route),
-                                                .lease_ms = route->lease_ms,
-                                                .timed = true };
+    if (route->to && !pawl__worker_id_ok(request, route->to)) return;
+    const struct pawl_assignment assignment = {
+        .routed = routed_of(route), .worker = route->to, .lease_ms = route->lease_ms, .timed = true
+    };
     pawl__request_posting(request, on_assigned);
     enum pawl_err err = pawl_post_assign(request->server->pawl, &assignment, pawl__request_answered,
                                          request, &diag);

@@ -45,6 +45,7 @@ static struct pawl_routed routed_of(const struct pawl__wire_op *op)
 static enum pawl_err post_assign(const struct pawl__remote_call *call)
 {
     const struct pawl_assignment assignment = { .routed = routed_of(call->op),
+                                                .worker = call->op->owner,
                                                 .lease_ms = call->op->lease_ms,
                                                 .timed = call->op->timed };
     return pawl_post_assign(call->pawl, &assignment, call->posted, call->ctx, call->diag);

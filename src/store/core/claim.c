@@ -447,7 +447,7 @@ enum pawl_err pawl__rule_assign(struct pawl__set *set, struct pawl__op *op)
                                             .timed = op->assign.timed };
     err = pawl__row_move(
         set, row, &event, 1,
-        &(struct pawl__target){ .worker = op->assign.worker,
+        &(struct pawl__target){ .worker = op->assign.to ? op->assign.to : op->assign.worker,
                                 .lease_until_ms = set->now_ms + pawl__lease_of(&lease) });
     assert(!err); // it was pending
     return hand_over(set, op, row) ? err : pawl__fail_nomem(set->diag);

@@ -69,9 +69,9 @@ static const struct {
       "{\"op\":\"route\",\"claim\":{\"queues\":[\"a\"],\"limit\":3,\"worker\":\"w\","
       "\"lease_ms\":5}}" },
     { { .kind = PAWL__OP_ASSIGN,
-        .assign = { JOB, .worker = "w", .token = 6, .lease_ms = 5, .timed = true } },
+        .assign = { JOB, .worker = "w", .token = 6, .to = "v", .lease_ms = 5, .timed = true } },
       "{\"op\":\"assign\",\"id\":\"" ID "\",\"lease_ms\":5,\"timed\":true,\"name\":\"w\","
-      "\"token\":6}" },
+      "\"token\":6,\"owner\":\"v\"}" },
     { { .kind = PAWL__OP_UNROUTE, .assign = { JOB, .worker = "w", .token = 6 } },
       "{\"op\":\"unroute\",\"id\":\"" ID "\",\"name\":\"w\",\"token\":6}" },
     { { .kind = PAWL__OP_COMPLETE, .complete = { REF, .result = SPAN("{}") } },
