@@ -56,9 +56,9 @@ PAWL_MUST_CHECK enum pawl_err pawl_claim(struct pawl *pawl, const struct pawl_cl
 /* ---- in two steps ----
  *
  * A program that decides where jobs run (a router) reserves jobs first, for a worker or under its
- * own name, and starts them once a worker has agreed. A reserved job is PENDING, holds its place, and no other claim
- * or router gets it. Nothing has run until it is assigned, so neither giving it back nor a lapse of
- * the reservation costs an attempt. */
+ * own name, and starts them once a worker has agreed. A reserved job is PENDING, holds its place,
+ * and no other claim or router gets it. Nothing has run until it is assigned, so neither giving it
+ * back nor a lapse of the reservation costs an attempt. */
 
 /* available -> pending, reserved for `claim->worker` for claim->lease_ms [5000]. As pawl_claim
  * otherwise. out->at[i].lease_until_ms is the end of the reservation, and the token for
