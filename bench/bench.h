@@ -29,6 +29,7 @@ enum {
     X(backlog, "cost of a claim with 10,000 waiting, 1,000,000, and 10,000,000 (--full)")          \
     X(moves, "fail, snooze, cancel, submit with a key, and a mix, posted one by one")              \
     X(flows, "a flow of 10,000 jobs and a chain of 1000, against plain jobs")                      \
+    X(schedules, "10,000 schedules that are due in the same second, against plain submits")        \
     X(retention, "the lifecycle with archive and purge beside it, against without")                \
     X(latency, "time of a blocking submit under the load of the other threads")                    \
     X(size, "bytes of database per finished job, and per archived one")                            \
@@ -304,6 +305,11 @@ void pawl__moves_run(struct pawl__bench *bench, pawl__server_us_fn *server_us);
 
 /* `server_us` is NULL if there is no server. */
 void pawl__flows_run(struct pawl__bench *bench, pawl__server_us_fn *server_us);
+
+/* ---- schedules.c: firings beside plain submits ---- */
+
+/* `server_us` is NULL if there is no server. */
+void pawl__schedules_run(struct pawl__bench *bench, pawl__server_us_fn *server_us);
 
 /* ---- backlog.c: the cost of a claim by how many jobs wait ---- */
 

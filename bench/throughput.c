@@ -122,6 +122,11 @@ void pawl__bench_flows(struct pawl__bench *bench)
     pawl__flows_run(bench, NULL);
 }
 
+void pawl__bench_schedules(struct pawl__bench *bench)
+{
+    pawl__schedules_run(bench, NULL);
+}
+
 void pawl__bench_submit(struct pawl__bench *bench)
 {
     const struct pawl__pairs pairs = { .name = "submit",

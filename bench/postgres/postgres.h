@@ -22,6 +22,7 @@ enum { PAWL__PG_FLOOR_CONNECTIONS = 3 };
     X(lifecycle, "submits and a node with two workers, through the API, against bare libpq")       \
     X(moves, "fail, snooze, cancel, submit with a key, and a mix, posted one by one")              \
     X(flows, "a flow of 10,000 jobs and a chain of 1000, against plain jobs")                      \
+    X(schedules, "10,000 schedules that are due in the same second, against plain submits")        \
     X(backlog, "cost of a claim with 10,000 and 1,000,000 waiting, beside a query that sorts")     \
     X(pickup, "from a submit on one node to its handler on another, both idle")                    \
     X(nodes, "two nodes that drain a backlog together, against one")                               \

@@ -124,6 +124,11 @@ void pawl__bench_pg_flows(struct pawl__bench *bench)
     pawl__flows_run(bench, server_us);
 }
 
+void pawl__bench_pg_schedules(struct pawl__bench *bench)
+{
+    pawl__schedules_run(bench, server_us);
+}
+
 void pawl__bench_pg_moves(struct pawl__bench *bench)
 {
     pawl__moves_run(bench, server_us);

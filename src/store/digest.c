@@ -21,7 +21,8 @@ static struct pawl__key make(enum pawl__key_kind kind, const char *at, size_t le
     return key;
 }
 
-/* The name ends in a NUL, so that no two pairs are alike. */
+/* The name ends in a NUL, so that no two pairs are alike. The digest begins with the instant, so
+ * that the keys of one second are neighbours, and few pages are written for many of them. */
 struct pawl__key pawl__key_firing(const char *name, int64_t at_ms)
 {
     char bytes[PAWL_SCHEDULE_NAME_BYTES_MAX + 1 + 8];
@@ -32,6 +33,8 @@ struct pawl__key pawl__key_firing(const char *name, int64_t at_ms)
         bytes[len++] = (char)((uint64_t)at_ms >> shift);
     }
     struct pawl__key key = make(PAWL__KEY_FIRING, bytes, len);
+    memmove(key.digest + 8, key.digest, 8);
+    memcpy(key.digest, bytes + len - 8, 8);
     key.on_conflict = PAWL_CONFLICT_IGNORE;
     return key;
 }

@@ -119,7 +119,7 @@ struct pawl__key {
 
 /* A digest is the first 16 bytes of SHA-256 over a byte for the kind of key and then, for
  * idempotency and business keys, the key's text; for a unique policy, the job's fingerprint
- * (lifecycle.h).
+ * (lifecycle.h). That of a firing begins with the instant, and has eight bytes of SHA-256.
  *
  * The key of a checked unique policy. `scratch` and `buf` are used on the way. ARG: args_keys names
  * a member that no object in args has. NOMEM. */

@@ -21,10 +21,11 @@
 #include "store/core/set.h"
 
 enum {
-    PAWL__CHILDREN_MAX = 100,   /* that a schedule remembers: of more, the oldest is forgotten */
-    PAWL__FIRINGS_CUT = 16,     /* the history is cut after so many entries */
-    PAWL__HELD_LOOK_MS = 60000, /* how often a schedule that is held is looked at */
-    PAWL__LOSSES_MAX = 8        /* gaps of a zone that one turn reports */
+    PAWL__CHILDREN_MAX = 100, /* that a schedule remembers: of more, the oldest is forgotten */
+    PAWL__CHILDREN_ALLOWED_MAX = 16, /* the same, where overlaps are allowed */
+    PAWL__FIRINGS_CUT = 16,          /* the history is cut after so many entries */
+    PAWL__HELD_LOOK_MS = 60000,      /* how often a schedule that is held is looked at */
+    PAWL__LOSSES_MAX = 8             /* gaps of a zone that one turn reports */
 };
 
 struct pawl__id_list {

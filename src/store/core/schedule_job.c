@@ -214,9 +214,14 @@ static void forget_ended(struct pawl__set *set, struct pawl__id_list *ids)
     ids->count = kept;
 }
 
-static void make_room(struct pawl__id_list *ids)
+/* Where overlaps are allowed nobody asks about them, until the policy is edited. */
+static void make_room(struct pawl__turn *turn)
 {
-    if (ids->count >= PAWL__CHILDREN_MAX) pawl__id_list_drop(ids, 0);
+    bool asks = plan_of(turn)->overlap != PAWL_OVERLAP_ALLOW;
+    size_t max = asks ? PAWL__CHILDREN_MAX : PAWL__CHILDREN_ALLOWED_MAX;
+    while (turn->children.count >= max) {
+        pawl__id_list_drop(&turn->children, 0);
+    }
 }
 
 /* The end of this job, which lives, is followed up from now on. */
@@ -325,7 +330,7 @@ static void remember(struct pawl__turn *turn, const struct pawl__child *child, b
         tie(turn, child->job.id);
         return;
     }
-    make_room(&turn->children);
+    make_room(turn);
     pawl__id_list_add(set, &turn->children, child->job.id);
     if (turn->queued.count) tie(turn, child->job.id);
 }
