@@ -320,6 +320,25 @@ static const struct prose prose[] = {
       "browsers show, on light and dark backgrounds. ID may be the beginning of an id.",
       "pawl flow show 019a3b5c\n"
       "pawl flow show 019a3b5c --svg nightly.svg\n" },
+    { pawl__cli_flow_cancel,
+      "Nothing of the flow begins any more: not its callbacks, and not what waits for a failure. "
+      "Jobs that run are cancelled, unless --drain is given. NODE is a node's name. A group that "
+      "is cancelled has failed, and so has a job; the nodes after it are judged by that.",
+      "pawl flow cancel 019a3b5c\n"
+      "pawl flow cancel 019a3b5c pages --drain\n" },
+    { pawl__cli_flow_retry,
+      "What failed begins anew, with a new series of attempts, and with it what was given up "
+      "because of that. What ran and ended stays as it is, even if it came after. Without NODE it "
+      "is all that failed. A flow that was cancelled is resumed instead.",
+      "pawl flow retry 019a3b5c\n"
+      "pawl flow retry 019a3b5c load --all-below\n" },
+    { pawl__cli_flow_pause,
+      "Jobs that run go on. What they release is paused, until \"pawl flow resume\".",
+      "pawl flow pause 019a3b5c\n" },
+    { pawl__cli_flow_resume,
+      "Of a paused flow, what the pause held back; jobs that were paused by themselves stay so. Of "
+      "a cancelled flow, what the cancel ended, which begins anew.",
+      "pawl flow resume 019a3b5c\n" },
     { pawl__cli_flow_approve,
       "Completes the node, with the payload as its result, so that what comes after it runs. If it "
       "does not wait yet, it keeps the signal until it does. A node takes one signal: a second one "

@@ -98,6 +98,14 @@ enum pawl__cli_store {
       "add the jobs of a flow, described by a file")                                               \
     X(flow_show, "flow", "show", "ID...", 1, MANY, READ, PAWL__CLI_FLOW_SHOW, false,               \
       "draw a flow with the states of its jobs")                                                   \
+    X(flow_cancel, "flow", "cancel", "ID [NODE...]", 1, MANY, OPEN,                                \
+      PAWL__CLI_FLOW_CANCEL | PAWL__CLI_REASON, false, "cancel a flow, or some of its nodes")      \
+    X(flow_retry, "flow", "retry", "ID [NODE...]", 1, MANY, OPEN,                                  \
+      PAWL__CLI_FLOW_RETRY | PAWL__CLI_REASON, false, "run again what failed in a flow")           \
+    X(flow_pause, "flow", "pause", "ID...", 1, MANY, OPEN, PAWL__CLI_REASON, false,                \
+      "give no more jobs of a flow to workers")                                                    \
+    X(flow_resume, "flow", "resume", "ID...", 1, MANY, OPEN, PAWL__CLI_REASON, false,              \
+      "undo the pause, or the cancel, of a flow")                                                  \
     X(flow_approve, "flow", "approve", "ID NODE", 2, 2, OPEN, PAWL__CLI_FLOW_SIGNAL, false,        \
       "approve a node that waits for a signal")                                                    \
     X(flow_reject, "flow", "reject", "ID NODE", 2, 2, OPEN, PAWL__CLI_FLOW_SIGNAL, false,          \

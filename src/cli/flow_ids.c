@@ -104,6 +104,7 @@ static const struct pawl__member flow_members[] = {
     PAWL__MEMBER("finished_at", INSTANT, S, finished_at_ms),
     PAWL__MEMBER("deadline", INSTANT, S, deadline_at_ms),
     PAWL__MEMBER("sealed", BOOL, S, sealed, .flags = PAWL__ALWAYS),
+    PAWL__MEMBER("paused", BOOL, S, paused),
     PAWL__MEMBER("reopened", INT32, S, reopened),
     PAWL__MEMBER("reason", NAME, S, reason),
     PAWL__MEMBER("meta", OBJECT, S, meta),

@@ -257,6 +257,7 @@ static void put_text(struct pawl__cli *cli, const struct pawl_flow *flow,
     pawl__cli_put_fact(cli, "layout", PAWL__AS_NAME, &flow->layout);
     pawl__cli_put_label(cli, "state");
     pawl__cli_put_flow_state(cli, flow);
+    if (flow->paused) pawl__buf_add_text(&cli->out, ", paused");
     pawl__cli_put_text(&cli->out, ": ", flow->reason);
     pawl__buf_add_text(&cli->out, "\n");
     put_counts(cli, &flow->jobs);

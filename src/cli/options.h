@@ -88,6 +88,8 @@ enum pawl__cli_kind { PAWL__CLI_KINDS(X) PAWL__CLI_KIND_END };
     X(QUEUE, "The queue")                                                                          \
     X(FLOW_LIST, "The listing")                                                                    \
     X(FLOW_SHOW, "The picture")                                                                    \
+    X(FLOW_CANCEL, "Jobs that run")                                                                \
+    X(FLOW_RETRY, "The extent")                                                                    \
     X(FLOW_SIGNAL, "The signal")                                                                   \
     X(FLOW_KEY, "Its kind")                                                                        \
     X(WHEN, "The recurrence")                                                                      \
@@ -291,6 +293,10 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(FLOW_LIMIT, FLOW_LIST, "limit", 'n', COUNT, "N", "50", false, "show at most this many")      \
     X(SVG, FLOW_SHOW, "svg", 0, FILE, "FILE", NULL, false,                                         \
       "write a picture to this file instead; - is standard output")                                \
+    X(FLOW_DRAIN, FLOW_CANCEL, "drain", 0, FLAG, NULL, NULL, false,                                     \
+      "let them finish, without retries, instead of cancelling them")                              \
+    X(ALL_BELOW, FLOW_RETRY, "all-below", 0, FLAG, NULL, NULL, false,                              \
+      "with all that comes after them, also if it ended well")                                     \
     X(PAYLOAD, FLOW_SIGNAL, "payload", 0, TEXT, "JSON", NULL, false, "the node's result")          \
     X(REJECT, FLOW_KEY, "reject", 0, FLAG, NULL, NULL, false, "reject them instead")               \
     X(INTERVAL, TOP, "interval", 'i', PERIOD, "DURATION", "1s", false,                             \

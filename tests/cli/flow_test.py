@@ -220,6 +220,40 @@ def waiting_for_a_flow_says_how_it_ended(box):
 
 
 @test
+def a_flow_is_cancelled_and_resumed_and_its_failures_retried(box):
+    nodes = [{"name": "a", "type": "t", "queue": "a"},
+             {"name": "b", "type": "t", "queue": "b", "after": "a"},
+             {"name": "c", "type": "t", "queue": "c", "after": "b"}]
+    flow_id = submitted(box, {"nodes": nodes})
+    equal(box.ok("flow", "cancel", flow_id[:8], "--reason", "wrong day").out,
+          f"flow {flow_id} is cancelled\n")
+    equal(set(states(box, flow_id).values()), {"cancelled"})
+    shown = box.ok("flow", "show", flow_id, "--json").json
+    equal((shown["state"], shown["reason"]), ("cancelled", "wrong day"))
+    has(box.fails(1, "flow", "cancel", flow_id).err, "was cancelled before")
+    has(box.fails(1, "flow", "retry", flow_id).err, "was cancelled: resume it")
+    equal(box.ok("flow", "resume", flow_id).out, f"flow {flow_id} is resumed\n")
+    equal(states(box, flow_id), {"a": "available", "b": "pending", "c": "pending"})
+    equal(box.ok("flow", "pause", flow_id).out, f"flow {flow_id} is paused\n")
+    equal(set(states(box, flow_id).values()), {"paused"})
+    has(box.ok("flow", "show", flow_id).out, "running, paused")
+    equal(box.ok("flow", "resume", flow_id, "--json").json,
+          {"id": flow_id, "done": "resumed"})
+    box.work("claim:a", "complete:1", "claim:b", "end:no:never")
+    equal(states(box, flow_id), {"a": "completed", "b": "discarded", "c": "cancelled"})
+    equal(box.ok("flow", "retry", flow_id).out, f"flow {flow_id}: 1 node begins anew\n")
+    equal(states(box, flow_id), {"a": "completed", "b": "available", "c": "pending"})
+    equal(box.ok("flow", "retry", flow_id).out, f"flow {flow_id}: no node has failed\n")
+    has(box.fails(1, "flow", "retry", flow_id, "a").err, 'node "a" has not failed')
+    box.work("claim:b", "complete:1")
+    equal(box.ok("flow", "retry", flow_id, "a", "--all-below").out,
+          f"flow {flow_id}: 1 node begins anew\n")
+    equal(box.ok("flow", "cancel", flow_id, "c").out, f"flow {flow_id}: c is cancelled\n")
+    equal(states(box, flow_id), {"a": "available", "b": "pending", "c": "cancelled"})
+    has(box.fails(1, "flow", "cancel", flow_id, "x").err, 'the flow has no node "x"')
+
+
+@test
 def a_wrong_flow_is_refused_with_its_place_and_nothing_is_stored(box):
     def refused(flow):
         text = flow if isinstance(flow, str) else json.dumps(flow)
