@@ -293,7 +293,7 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(FLOW_LIMIT, FLOW_LIST, "limit", 'n', COUNT, "N", "50", false, "show at most this many")      \
     X(SVG, FLOW_SHOW, "svg", 0, FILE, "FILE", NULL, false,                                         \
       "write a picture to this file instead; - is standard output")                                \
-    X(FLOW_DRAIN, FLOW_CANCEL, "drain", 0, FLAG, NULL, NULL, false,                                     \
+    X(FLOW_DRAIN, FLOW_CANCEL, "drain", 0, FLAG, NULL, NULL, false,                                \
       "let them finish, without retries, instead of cancelling them")                              \
     X(ALL_BELOW, FLOW_RETRY, "all-below", 0, FLAG, NULL, NULL, false,                              \
       "with all that comes after them, also if it ended well")                                     \

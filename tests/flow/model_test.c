@@ -1,6 +1,7 @@
 /* Random flows with random outcomes: how every node ends is compared with a slow evaluation of the
  * tables of docs/flows.md, which shares no code with src/flow. The order in which jobs end is drawn
- * as well, and must not matter. */
+ * as well, and must not matter; nor does it matter that the flow is paused, or cancelled, and
+ * resumed on the way. When it has ended, what failed is retried, with outcomes drawn anew. */
 #include "flow/flow_kit.h"
 
 #include "base/rng.h"
@@ -18,6 +19,8 @@ struct model {
     struct plan plans[NODES_MAX];
     struct pawl__rng rng;
     enum pawl_state final[NODES_MAX]; /* NONE: not evaluated yet */
+    bool kept[NODES_MAX];             /* it ended before a retry, which leaves it alone */
+    bool reopened[NODES_MAX];         /* a group that had ended, and is open again */
 };
 
 static uint32_t draw(struct model *model, uint32_t below)
@@ -198,8 +201,9 @@ static bool is_stopped(const struct model *model, size_t at)
 static enum pawl_state fate(struct model *model, size_t at)
 {
     if (is_stopped(model, at)) return PAWL_STATE_CANCELLED;
+    if (model->reopened[at]) return run(model, at);
     int group = model->plans[at].group;
-    if (group >= 0) {
+    if (group >= 0 && !model->reopened[group]) {
         enum pawl_state own = instead(model, (size_t)group);
         if (own == PAWL_STATE_SKIPPED) return PAWL_STATE_SKIPPED;
         if (own != PAWL_STATE_NONE) return PAWL_STATE_CANCELLED;
@@ -212,6 +216,80 @@ static enum pawl_state evaluate(struct model *model, size_t at)
 {
     if (!model->final[at]) model->final[at] = fate(model, at);
     return model->final[at];
+}
+
+/* ---- what a retry begins anew ---- */
+
+static bool was_given_up(struct model *model, size_t at)
+{
+    int group = model->plans[at].group;
+    if (is_stopped(model, at) || model->reopened[at]) return false;
+    bool open = group < 0 || model->reopened[group];
+    return (!open && instead(model, (size_t)group)) || instead(model, at);
+}
+
+struct again {
+    bool given_up[NODES_MAX], reset[NODES_MAX], reopened[NODES_MAX];
+};
+
+static bool follows(const struct model *model, const struct again *again, size_t at)
+{
+    int group = model->plans[at].group;
+    for (size_t p = 0; p < at; p++) {
+        bool is_parent = edge_between(&model->graph, p, at);
+        if (is_parent && (again->reset[p] || again->reopened[p])) return true;
+    }
+    return group >= 0 && again->reset[group];
+}
+
+static bool has_member(const struct model *model, const struct again *again, size_t group)
+{
+    for (size_t i = 0; i < model->graph.count; i++) {
+        bool begins = again->reset[i] || again->reopened[i];
+        if (model->plans[i].group == (int)group && begins) return true;
+    }
+    return false;
+}
+
+static void spread(const struct model *model, struct again *again)
+{
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < model->graph.count; i++) {
+            bool is_group = model->graph.nodes[i].kind == PAWL_FLOW_KIND_GROUP;
+            bool anew = !again->reset[i] && again->given_up[i] && follows(model, again, i);
+            bool opens = is_group && !again->given_up[i] && !again->reopened[i] &&
+                         has_member(model, again, i);
+            again->reset[i] |= anew;
+            again->reopened[i] |= opens;
+            more |= anew || opens;
+        }
+    }
+}
+
+/* Returns how many nodes have failed of their own; their outcomes are drawn anew. */
+static int64_t begin_anew(struct model *model)
+{
+    struct again again = { { false } };
+    int64_t count = 0;
+    for (size_t i = 0; i < model->graph.count; i++) {
+        again.given_up[i] = model->kept[i] ? again.given_up[i] : was_given_up(model, i);
+        bool failed = is_job(model, i) && !is_good_end(evaluate(model, i));
+        again.reset[i] = failed && !again.given_up[i];
+        count += again.reset[i];
+    }
+    for (size_t i = 0; i < model->graph.count; i++) {
+        if (!again.reset[i]) continue;
+        model->plans[i].stopped = false;
+        model->plans[i].outcome = draw(model, 3) ? COMPLETES : FAILS;
+    }
+    spread(model, &again);
+    for (size_t i = 0; i < model->graph.count; i++) {
+        model->kept[i] = !again.reset[i] && !again.reopened[i];
+        model->reopened[i] = again.reopened[i];
+        if (!model->kept[i]) model->final[i] = PAWL_STATE_NONE;
+    }
+    return count;
 }
 
 /* ---- the store ---- */
@@ -232,6 +310,7 @@ static void end_one(struct model *model, size_t at)
 {
     struct graph *graph = &model->graph;
     const char *name = graph->names[at];
+    if (model->kept[at]) fail_msg("node \"%s\" runs again", name);
     switch (model->plans[at].outcome) {
     case COMPLETES:
         node_completes(graph, name);
@@ -261,6 +340,23 @@ static bool end_any(struct model *model)
     pawl_flow_nodes_release(&nodes);
     if (count) end_one(model, ready[draw(model, (uint32_t)count)]);
     return count;
+}
+
+/* The flow is held up, and goes on where it was. */
+static void hold_up(struct model *model)
+{
+    struct graph *graph = &model->graph;
+    struct pawl_diag *diag = &graph->rig->diag;
+    bool cancels = draw(model, 2);
+    const struct pawl_flow_cancel how = { .drain = draw(model, 2) };
+    if (graph_flow(graph).finished_at_ms) return;
+    const char *before = graph_text(graph);
+    enum pawl_err err = cancels ? pawl_flow_cancel(graph->pawl, graph->id, &how, NULL, diag)
+                                : pawl_flow_pause(graph->pawl, graph->id, NULL, diag);
+    assert_ok(graph->rig, err);
+    if (strstr(graph_text(graph), "available")) fail_msg("%s", graph_text(graph));
+    assert_ok(graph->rig, pawl_flow_resume(graph->pawl, graph->id, NULL, diag));
+    assert_text(before, graph_text(graph));
 }
 
 static void compare_counts(struct model *model, const struct pawl_flow *flow)
@@ -308,24 +404,45 @@ static void print_graph(const struct model *model)
     }
 }
 
+/* Until it has ended. */
+static void run_flow(struct model *model, uint64_t seed)
+{
+    do {
+        if (!draw(model, 8)) hold_up(model);
+    } while (end_any(model));
+    const char *wanted = model_text(model), *is = graph_text(&model->graph);
+    if (strcmp(wanted, is) != 0) print_graph(model);
+    if (strcmp(wanted, is) != 0) fail_msg("seed %d\n want %s\n have %s", (int)seed, wanted, is);
+    struct pawl_flow flow = graph_flow(&model->graph);
+    compare_counts(model, &flow);
+}
+
+static void retry_flow(struct model *model, uint64_t seed)
+{
+    struct graph *graph = &model->graph;
+    int64_t wanted = begin_anew(model), count = -1;
+    assert_ok(graph->rig,
+              pawl_flow_retry(graph->pawl, graph->id, NULL, NULL, &count, &graph->rig->diag));
+    if (wanted != count) print_graph(model);
+    if (wanted != count) fail_msg("seed %d: %s", (int)seed, graph_text(graph));
+    run_flow(model, seed);
+}
+
 static void play(struct model *model, uint64_t seed)
 {
     pawl__rng_seed(&model->rng, seed);
     model->graph.count = 0;
     memset(model->final, 0, sizeof model->final);
+    memset(model->kept, 0, sizeof model->kept);
+    memset(model->reopened, 0, sizeof model->reopened);
     size_t count = 2 + draw(model, 11);
     for (size_t i = 0; i < count; i++) {
         draw_node(model, i);
     }
     graph_submit(&model->graph);
     stop_some(model);
-    while (end_any(model)) {
-    }
-    const char *wanted = model_text(model), *is = graph_text(&model->graph);
-    if (strcmp(wanted, is) != 0) print_graph(model);
-    if (strcmp(wanted, is) != 0) fail_msg("seed %d\n want %s\n have %s", (int)seed, wanted, is);
-    struct pawl_flow flow = graph_flow(&model->graph);
-    compare_counts(model, &flow);
+    run_flow(model, seed);
+    retry_flow(model, seed);
     rig_tidy(model->graph.rig);
 }
 

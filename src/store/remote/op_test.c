@@ -143,7 +143,8 @@ static const struct {
     { { .kind = PAWL__OP_FLOW_CONTROL,
         .flow_control = { JOB, .verb = PAWL_FLOW_CONTROL_RETRY, .nodes = &job.id, .node_count = 1,
                           .all_below = true, BY } },
-      "{\"op\":\"flow_control\",\"id\":\"" ID "\",\"by\":{\"actor\":\"ann\",\"reason\":\"why\"},"
+      "{\"op\":\"flow_control\",\"id\":\"" ID "\","
+      "\"by\":{\"actor\":\"ann\",\"reason\":\"why\"},"
       "\"verb\":\"retry\",\"nodes\":[\"" ID "\"],\"all_below\":true}" },
     { { .kind = PAWL__OP_QUEUE_PAUSE,
         .queue = { .queue = "q", .paused = true, .forgotten = true, BY } },
