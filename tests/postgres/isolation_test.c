@@ -79,6 +79,8 @@ struct act {
     bool skips;      /* passes over what somebody holds */
     bool walks;      /* makes many round trips */
     bool in_turn;    /* by a lock */
+    enum pawl_flow_control verb;
+    bool drain;
 };
 
 static const char *const queues[] = { QUEUE };
@@ -183,6 +185,11 @@ static void fill(struct play *play, struct side *side)
         break;
     case PAWL__OP_SCHEDULE_DROP:
         op->schedule_drop.name = "s";
+        break;
+    case PAWL__OP_FLOW_CONTROL:
+        op->flow_control.id = numbered_id(9);
+        op->flow_control.verb = side->act->verb;
+        op->flow_control.drain = side->act->drain;
         break;
     case PAWL__OP_ARCHIVE:
         op->retire.states = PAWL_STATE_BIT(PAWL_STATE_DISCARDED);
@@ -350,10 +357,28 @@ static void await_done(struct play *play, struct side *side)
         if (gate_waiting(&side->gate)) gate_pass(&side->gate);
 }
 
+/* What an operation on a flow has left to the sweep, because another transaction had a node. */
+static void settle_flow(struct play *play)
+{
+    for (int i = 0; i < 2; i++) {
+        const struct act *act = play->sides[i].act;
+        if (act == NULL || act->kind != PAWL__OP_FLOW_CONTROL) continue;
+        for (bool more = true; more;) {
+            struct pawl__op op = { .kind = PAWL__OP_SETTLE,
+                                   .diag = &play->rig.diag,
+                                   .sweep.limit = 100 };
+            assert_ok(&play->rig, pawl__store_do(play->rig.store, &op));
+            more = op.sweep.more;
+            pawl__arena_release(&op.arena);
+        }
+    }
+}
+
 /* What both were told, and what is to be seen of the jobs. Freed by the caller. */
 static char *outcome(struct play *play)
 {
     struct pawl__buf buf = { 0 };
+    settle_flow(play);
     for (int i = 0; i < 2; i++)
         if (play->sides[i].act != NULL) tell(&play->sides[i], &buf);
     for (uint8_t i = 1; i <= 3; i++)
@@ -714,6 +739,7 @@ static void every_pair(struct play *play, int scene, const struct act *acts, siz
 
 #define LATE .late_ms = 2 * LEASE_MS
 #define CONTROL(what) .kind = PAWL__OP_CONTROL, .control = PAWL_CONTROL_##what
+#define FLOW_CONTROL(what) .kind = PAWL__OP_FLOW_CONTROL, .verb = PAWL_FLOW_CONTROL_##what
 #define SUBMIT(policy) .kind = PAWL__OP_SUBMIT, .on_conflict = PAWL_CONFLICT_##policy
 
 static void job_that_waits(void **state)
@@ -751,6 +777,9 @@ static void siblings_that_end_at_once(void **state)
         { .name = "complete", .kind = PAWL__OP_COMPLETE, .walks = true },
         { .name = "fail", .kind = PAWL__OP_FAIL, .walks = true },
         { .name = "cancel", CONTROL(CANCEL), .walks = true },
+        { .name = "cancel flow", FLOW_CONTROL(CANCEL), .walks = true },
+        { .name = "drain flow", FLOW_CONTROL(CANCEL), .drain = true, .walks = true },
+        { .name = "pause flow", FLOW_CONTROL(PAUSE), .walks = true },
     };
     every_pair(*state, SIBLINGS, acts, COUNT(acts));
 }
