@@ -29,9 +29,9 @@ LOCK_LISTS = ", ".join(["text[]"] * 2 + ["bigint[]"] * 3)
 TOKEN_LISTS = ", ".join(["text[]"] * 3 + ["bytea[]"] + ["bigint[]"] * 4)
 SCHEMA_LISTS = ", ".join(["text[]"] * 5 + ["bigint[]", "text[]"])
 REQUEST_LISTS = "text[], text[], bigint[]"
-FLOW_LISTS = ", ".join(["uuid[]"] + ["text[]"] * 3 + ["bigint[]"] * 7 + ["text[]"]
+FLOW_LISTS = ", ".join(["uuid[]"] + ["text[]"] * 3 + ["bigint[]"] * 9 + ["text[]"]
                        + ["bigint[]"] * 3)
-FLOW_GROUP_LISTS = ", ".join(["uuid[]"] + ["bigint[]"] * 12)
+FLOW_GROUP_LISTS = ", ".join(["uuid[]"] + ["bigint[]"] * 13)
 FLOW_NODE_LISTS = ", ".join(["uuid[]", "bigint[]", "uuid[]", "text[]"] + ["bigint[]"] * 17
                             + ["text[]"] * 2)
 FLOW_MEMBER_LISTS = "uuid[], uuid[], bigint[]"

@@ -15,6 +15,7 @@
 
 enum {
     FLOWS_MAX = 100,   /* in one sweep */
+    NODES_MAX = 20000, /* of all of them together; but at least one flow */
     DOUBTS_MAX = 1000, /* in one sweep */
     QUIET_MS = 60000,  /* a flow is compared when nothing has changed it for so long */
     QUIET_STEP_MS = QUIET_MS / 2,
@@ -248,16 +249,18 @@ static enum pawl_err mend_all(struct pass *pass)
 
 /* ---- the pass ---- */
 
-/* The last instant at which one of them was due. How many they are is put into `*count`. */
+/* The last instant at which one of them was due, of as many as are looked at now: they come in this
+ * order. How many were found is put into `*count`. */
 static int64_t last_due(const struct pawl__set *set, int64_t *count)
 {
-    int64_t last_ms = 0;
+    int64_t last_ms = 0, nodes = 0;
     *count = 0;
     for (size_t i = 0; i < set->records.count; i++) {
         const struct pawl__records *records = set->records.at[i];
         if (records->kind != PAWL__RECORD_FLOW || !records->first) continue;
-        int64_t at_ms = records->first->row.flow.recount_at_ms;
-        if (at_ms > last_ms) last_ms = at_ms;
+        const struct pawl__flow *flow = &records->first->row.flow;
+        nodes += flow->nodes;
+        if (!*count || nodes <= NODES_MAX) last_ms = flow->recount_at_ms;
         ++*count;
     }
     return last_ms;
@@ -273,13 +276,14 @@ static void keep_own(struct pass *pass)
     pass->count = kept;
 }
 
-static void put_off(struct pawl__set *set, int64_t for_ms)
+static void put_off(struct pawl__set *set, int64_t until_ms, int64_t for_ms)
 {
     for (size_t i = 0; i < set->records.count; i++) {
         struct pawl__records *records = set->records.at[i];
         if (records->kind != PAWL__RECORD_FLOW || !records->first) continue;
-        if (records->first->row.flow.finished_at_ms) continue; // it ended by this
-        records->first->row.flow.recount_at_ms = set->now_ms + for_ms;
+        struct pawl__flow *flow = &records->first->row.flow;
+        if (flow->finished_at_ms || flow->recount_at_ms > until_ms) continue; // it ended by this
+        flow->recount_at_ms = set->now_ms + for_ms;
         records->first->changed = true;
     }
 }
@@ -297,7 +301,7 @@ enum pawl_err pawl__flow_repair(struct pawl__set *set, bool *more)
     bool full = pass.count == DOUBTS_MAX;
     keep_own(&pass);
     if (!err) err = mend_all(&pass);
-    if (!err) put_off(set, full ? SOON_MS : PAUSE_MS);
+    if (!err) put_off(set, until_ms, full ? SOON_MS : PAUSE_MS);
     *more = full || flows == FLOWS_MAX;
     return !err && set->failed ? pawl__fail_nomem(set->diag) : err;
 }

@@ -249,28 +249,59 @@ CASE WHEN n.state = 8 THEN 2
 
 -- Ways that count as good.
 -- fragment: flow_live
-coalesce(j.good, 0) + CASE n.parent_rule WHEN 3 THEN coalesce(j.broken, 0) ELSE 0 END
+j.good + CASE j.parent_rule WHEN 3 THEN j.broken ELSE 0 END
 
+-- What is said and what is counted is brought together by GROUP BY: writers have nested loops
+-- alone, and these would compare all with all. said_ are the counters.
 -- fragment: flow_doubted
-counted (flow, no, total, completed, skipped, failed, cancelled, grave) AS MATERIALIZED (
-    SELECT n.flow, coalesce(n.scope, 0), {{flow_counts}}
-    FROM f
-    JOIN pawl_flow_node AS n ON n.flow = f.id
-    GROUP BY n.flow, coalesce(n.scope, 0)
-    UNION ALL
-    SELECT n.flow, -1, {{flow_counts}}
-    FROM f
-    JOIN pawl_flow_node AS n ON n.flow = f.id
-    WHERE n.kind = 1 AND coalesce(n.traits, 0) & 2 = 0
-    GROUP BY n.flow
-), judged (flow, no, pending, good, dead, broken) AS MATERIALIZED (
-    SELECT e.flow, e.child, count(*) FILTER (WHERE e.verdict IS NULL),
-        count(*) FILTER (WHERE e.verdict = 1), count(*) FILTER (WHERE e.verdict = 2),
-        count(*) FILTER (WHERE e.verdict = 3)
-    FROM f
-    JOIN pawl_flow_edge AS e ON e.flow = f.id
-    WHERE e.on_end < 100
-    GROUP BY e.flow, e.child
+counted (flow, no, there, open_ended, said_1, said_2, said_3, said_4, said_5, said_6, total,
+        completed, skipped, failed, cancelled, grave, live, open) AS MATERIALIZED (
+    SELECT flow, no, bool_or(there), max(open_ended), max(said_1), max(said_2), max(said_3),
+        max(said_4), max(said_5), max(said_6), max(total), max(completed), max(skipped),
+        max(failed), max(cancelled), max(grave), bool_or(live),
+        max(total) - max(completed) - max(skipped) - max(failed) - max(cancelled)
+    FROM (
+        SELECT g.flow, g.no, true AS there, g.open_ended, g.total AS said_1,
+            g.completed AS said_2, g.skipped AS said_3, g.failed AS said_4, g.cancelled AS said_5,
+            g.grave AS said_6, 0 AS total, 0 AS completed, 0 AS skipped, 0 AS failed,
+            0 AS cancelled, 0 AS grave, f.finished_at_ms IS NULL AS live
+        FROM f
+        JOIN pawl_flow_group AS g ON g.flow = f.id
+        UNION ALL
+        SELECT n.flow, coalesce(n.scope, 0), false, NULL, 0, 0, 0, 0, 0, 0, {{flow_counts}},
+            bool_or(f.finished_at_ms IS NULL)
+        FROM f
+        JOIN pawl_flow_node AS n ON n.flow = f.id
+        GROUP BY n.flow, coalesce(n.scope, 0)
+        UNION ALL
+        SELECT n.flow, -1, false, NULL, 0, 0, 0, 0, 0, 0, {{flow_counts}},
+            bool_or(f.finished_at_ms IS NULL)
+        FROM f
+        JOIN pawl_flow_node AS n ON n.flow = f.id
+        WHERE n.kind = 1 AND coalesce(n.traits, 0) & 2 = 0
+        GROUP BY n.flow
+    ) AS both_ways
+    GROUP BY flow, no
+), judged (flow, no, flow_state, state, join_rule, n, parent_rule, said_1, said_2, said_3, said_4,
+        pending, good, dead, broken) AS MATERIALIZED (
+    SELECT flow, no, max(flow_state), max(state), max(join_rule), max(n), max(parent_rule),
+        max(said_1), max(said_2), max(said_3), max(said_4),
+        count(*) FILTER (WHERE state IS NULL AND verdict IS NULL),
+        count(*) FILTER (WHERE verdict = 1), count(*) FILTER (WHERE verdict = 2),
+        count(*) FILTER (WHERE verdict = 3)
+    FROM (
+        SELECT n.flow, n.no, f.state AS flow_state, n.state, n.join_rule, n.n, n.parent_rule,
+            coalesce(n.pending, 0) AS said_1, coalesce(n.good, 0) AS said_2,
+            coalesce(n.dead, 0) AS said_3, coalesce(n.broken, 0) AS said_4, NULL AS verdict
+        FROM f
+        JOIN pawl_flow_node AS n ON n.flow = f.id
+        UNION ALL
+        SELECT e.flow, e.child, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, e.verdict
+        FROM f
+        JOIN pawl_flow_edge AS e ON e.flow = f.id
+        WHERE e.on_end < 100
+    ) AS both_ways
+    GROUP BY flow, no
 ), stands (flow, no, id, state, live, gone, ended, result, held) AS MATERIALIZED (
     SELECT n.flow, n.no, n.id, n.state, j.id IS NOT NULL AND j.finished_at_ms IS NULL,
         j.id IS NULL AND o.id IS NULL,
@@ -291,40 +322,29 @@ counted (flow, no, total, completed, skipped, failed, cancelled, grave) AS MATER
     FROM pawl_unsettled
     WHERE ties & 8 <> 0
 ), doubt ({{flow.doubt_fields}}) AS (
-    SELECT g.flow, 1, g.no, 0, coalesce(c.total, 0), coalesce(c.completed, 0),
-        coalesce(c.skipped, 0), coalesce(c.failed, 0), coalesce(c.cancelled, 0),
-        coalesce(c.grave, 0), NULL::text
-    FROM f
-    JOIN pawl_flow_group AS g ON g.flow = f.id
-    LEFT JOIN counted AS c ON c.flow = g.flow AND c.no = g.no
-    WHERE (g.total, g.completed, g.skipped, g.failed, g.cancelled, g.grave)
-        IS DISTINCT FROM (coalesce(c.total, 0), coalesce(c.completed, 0), coalesce(c.skipped, 0),
-            coalesce(c.failed, 0), coalesce(c.cancelled, 0), coalesce(c.grave, 0))
+    SELECT flow, 1, no, 0, total, completed, skipped, failed, cancelled, grave, NULL::text
+    FROM counted
+    WHERE there AND (said_1, said_2, said_3, said_4, said_5, said_6)
+        <> (total, completed, skipped, failed, cancelled, grave)
     UNION ALL
-    SELECT n.flow, 2, n.no, 0, coalesce(j.pending, 0), coalesce(j.good, 0), coalesce(j.dead, 0),
-        coalesce(j.broken, 0), 0, 0, NULL::text
-    FROM f
-    JOIN pawl_flow_node AS n ON n.flow = f.id
-    LEFT JOIN judged AS j ON j.flow = n.flow AND j.no = n.no
-    WHERE (coalesce(n.pending, 0), coalesce(n.good, 0), coalesce(n.dead, 0), coalesce(n.broken, 0))
-        IS DISTINCT FROM (coalesce(j.pending, 0), coalesce(j.good, 0), coalesce(j.dead, 0),
-            coalesce(j.broken, 0))
+    SELECT flow, 2, no, 0, pending, good, dead, broken, 0, 0, NULL::text
+    FROM judged
+    WHERE (said_1, said_2, said_3, said_4) <> (pending, good, dead, broken)
     UNION ALL
     SELECT flow, 3, no, coalesce(ended, 0), 0, 0, 0, 0, 0, 0, result
     FROM stands
     WHERE state >= 7 AND (live OR ended <> state)
     UNION ALL
-    SELECT n.flow, 3, n.no, 0, 0, 0, 0, 0, 0, 0, NULL::text
-    FROM f
-    JOIN pawl_flow_node AS n ON n.flow = f.id
-    JOIN counted AS c ON c.flow = n.flow AND c.no = n.no
-    WHERE n.state >= 7 AND n.given_up IS NULL
-        AND c.total - c.completed - c.skipped - c.failed - c.cancelled <> 0
+    SELECT c.flow, 3, c.no, 0, 0, 0, 0, 0, 0, 0, NULL::text
+    FROM counted AS c
+    JOIN pawl_flow_node AS n ON n.flow = c.flow AND n.no = c.no
+    WHERE c.open <> 0 AND n.state >= 7 AND n.given_up IS NULL
     UNION ALL
-    SELECT n.flow, 4, n.no, n.state, 0, 0, 0, 0, 0, 0, coalesce(s.result, n.result)
+    SELECT n.flow, 4, n.no, n.state, 0, 0, 0, 0, 0, 0,
+        CASE n.kind WHEN 1 THEN coalesce((SELECT j.result FROM pawl_job AS j WHERE j.id = n.id),
+            (SELECT o.result FROM pawl_archive AS o WHERE o.id = n.id)) ELSE n.result END
     FROM f
     JOIN pawl_flow_node AS n ON n.flow = f.id
-    LEFT JOIN stands AS s ON s.flow = n.flow AND s.no = n.no
     WHERE n.state >= 7 AND EXISTS (SELECT 1 FROM pawl_flow_edge AS e
         WHERE e.flow = n.flow AND e.parent = n.no AND e.on_end < 100
             AND (e.verdict IS NULL OR e.cond IS NULL AND e.arm IS NULL AND e.otherwise IS NULL
@@ -343,34 +363,28 @@ counted (flow, no, total, completed, skipped, failed, cancelled, grave) AS MATER
     WHERE s.state = 4 AND s.held AND s.id NOT IN (SELECT id FROM noted)
         AND EXISTS (SELECT 1 FROM pawl_flow_edge AS e WHERE e.flow = s.flow AND e.child = s.no)
     UNION ALL
-    SELECT n.flow, 8, n.no, 0, 0, 0, 0, 0, 0, 0, NULL::text
-    FROM f
-    JOIN pawl_flow_node AS n ON n.flow = f.id
+    SELECT j.flow, 8, j.no, 0, 0, 0, 0, 0, 0, 0, NULL::text
+    FROM judged AS j
+    JOIN pawl_flow_node AS n ON n.flow = j.flow AND n.no = j.no
     LEFT JOIN pawl_flow_node AS a ON a.flow = n.flow AND a.no = n.scope
-    LEFT JOIN judged AS j ON j.flow = n.flow AND j.no = n.no
-    WHERE n.state = 3 AND coalesce(a.state, 4) <> 3 AND n.id NOT IN (SELECT id FROM noted)
-        AND (f.state = 4 OR a.state >= 7 OR coalesce(j.pending, 0) = 0
-            OR {{flow_live}} >= CASE n.join_rule WHEN 3 THEN 1 WHEN 4 THEN n.n END)
+    WHERE j.state = 3 AND coalesce(a.state, 4) <> 3 AND n.id NOT IN (SELECT id FROM noted)
+        AND (j.flow_state = 4 OR a.state >= 7 OR j.pending = 0
+            OR {{flow_live}} >= CASE j.join_rule WHEN 3 THEN 1 WHEN 4 THEN j.n END)
     UNION ALL
     SELECT n.flow, 9, n.no, 7, 0, 0, 0, 0, 0, 0, n.result
     FROM f
     JOIN pawl_flow_node AS n ON n.flow = f.id
     WHERE n.kind IN (3, 4) AND n.state = 4 AND n.id NOT IN (SELECT id FROM noted)
     UNION ALL
-    SELECT g.flow, CASE g.no WHEN 0 THEN 11 ELSE 10 END, g.no, 0, 0, 0, 0, 0, 0, 0, NULL::text
-    FROM f
-    JOIN pawl_flow_group AS g ON g.flow = f.id
-    LEFT JOIN counted AS c ON c.flow = g.flow AND c.no = g.no
-    LEFT JOIN pawl_flow_node AS n ON n.flow = g.flow AND n.no = g.no
-    WHERE g.no >= 0 AND g.open_ended IS NULL AND f.finished_at_ms IS NULL
+    SELECT c.flow, CASE c.no WHEN 0 THEN 11 ELSE 10 END, c.no, 0, 0, 0, 0, 0, 0, 0, NULL::text
+    FROM counted AS c
+    LEFT JOIN pawl_flow_node AS n ON n.flow = c.flow AND n.no = c.no
+    WHERE c.there AND c.no >= 0 AND c.open_ended IS NULL AND c.live AND c.open = 0
         AND coalesce(n.state, 4) = 4 AND (n.id IS NULL OR n.id NOT IN (SELECT id FROM noted))
-        AND coalesce(c.total - c.completed - c.skipped - c.failed - c.cancelled, 0) = 0
     UNION ALL
-    SELECT f.id, 12, 0, 0, 0, 0, 0, 0, 0, 0, NULL::text
-    FROM f
-    JOIN counted AS c ON c.flow = f.id AND c.no = 0
-    WHERE f.finished_at_ms IS NOT NULL
-        AND c.total - c.completed - c.skipped - c.failed - c.cancelled <> 0
+    SELECT flow, 12, 0, 0, 0, 0, 0, 0, 0, 0, NULL::text
+    FROM counted
+    WHERE no = 0 AND NOT live AND open <> 0
 )
 
 -- name: flow_doubts
