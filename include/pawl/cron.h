@@ -98,10 +98,10 @@ enum pawl_skip { PAWL_SKIP_NONE = 0, PAWL_SKIPS(X) PAWL_SKIP_END };
  * brackets.
  *
  * Of `job` these must not be set, since they belong to a single job: id, delay_ms, due_at_ms,
- * expires_at_ms, sla_soft_at_ms, sla_hard_at_ms, idempotency_key, idempotency_ms, pending; nor
- * on_success and on_failure. Each job has in its meta "cron_name" and "cron_triggered_at" (RFC
- * 3339, the instant without jitter), in addition to the template's, which must not have them; a
- * unique policy may name them. Hooks for submits are not called for these jobs. */
+ * expires_at_ms, sla_soft_at_ms, sla_hard_at_ms, idempotency_key, idempotency_ms, pending. Each job
+ * has in its meta "cron_name" and "cron_triggered_at" (RFC 3339, the instant without jitter), in
+ * addition to the template's, which must not have them; a unique policy may name them. Hooks for
+ * submits are not called for these jobs. */
 struct pawl_schedule_spec {
     const char *name;                  /* unique; UTF-8 without control characters */
     struct pawl_recurrence recurrence; /* anchor [start, else the time of registration] */

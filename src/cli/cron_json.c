@@ -78,6 +78,8 @@ static const struct pawl__member unique_members[] = {
 static const struct pawl__shape unique_shape = PAWL__SHAPE(S, unique_members);
 #undef S
 
+static pawl__member_print_fn print_follow;
+
 #define S struct pawl_job_spec
 #define SPEC_ID_AT(text, member) AS(text, ID_AT, member)
 #define SPEC_TYPE(text, member) AS(text, TEXT, member)
@@ -94,11 +96,17 @@ static const struct pawl__shape unique_shape = PAWL__SHAPE(S, unique_members);
 #define SPEC_BOOL(text, member) AS(text, BOOL, member)
 #define SPEC_RETRY(text, member) AS(text, ONE, member, .shape = &retry_shape)
 #define SPEC_UNIQUE(text, member) AS(text, ONE, member, .shape = &unique_shape)
-#define SPEC_FOLLOW(text, member) PAWL__WHOLE(text, NOTHING) // a template has none
+#define SPEC_FOLLOW(text, member) AS(text, OWN, member, PAWL__IF(S, member), .print = print_follow)
 #define X(member, kind, name, ...) SPEC_##kind(name, member),
 static const struct pawl__member template_members[] = { PAWL__SPEC_FIELDS(X) };
 #undef X
 static const struct pawl__shape template_shape = PAWL__SHAPE(S, template_members);
+static void print_follow(const struct pawl__shape_writer *writer, const struct pawl__member *member,
+                         const void *base)
+{
+    const char *at = (const char *)base + member->offset;
+    pawl__shape_print(writer, &template_shape, *(const struct pawl_job_spec *const *)at);
+}
 #undef S
 
 /* ---- the schedule ---- */

@@ -10,7 +10,7 @@ enum {
     OPTION_COLUMN = 26,
     COMMAND_COLUMN = 16,
     SECOND_COLUMN = 12,
-    ROWS_MAX = 8 /* second words of a word */
+    ROWS_MAX = 16 /* second words of a word */
 };
 
 bool pawl__cli_command_is_first(const struct pawl__cli_command *command)

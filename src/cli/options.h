@@ -199,9 +199,9 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
     X(SOFT_SLA, ONCE, "soft-sla", 0, LATER, "WHEN", NULL, false,                                   \
       "soft deadline; the job moves forward as it approaches")                                     \
     X(HARD_SLA, ONCE, "hard-sla", 0, LATER, "WHEN", NULL, false, "hard deadline")                  \
-    X(ON_SUCCESS, ONCE, "on-success", 0, TEXT, "JOB", NULL, false,                                 \
+    X(ON_SUCCESS, SUBMIT, "on-success", 0, TEXT, "JOB", NULL, false,                               \
       "a job to submit when this one is completed: its type, or JSON")                             \
-    X(ON_FAILURE, ONCE, "on-failure", 0, TEXT, "JOB", NULL, false,                                 \
+    X(ON_FAILURE, SUBMIT, "on-failure", 0, TEXT, "JOB", NULL, false,                               \
       "a job to submit when this one is discarded, cancelled or expired")                          \
     X(STRICT, ONCE, "strict", 0, FLAG, NULL, NULL, false,                                          \
       "refuse lines with unknown members, instead of storing and reporting these")                 \

@@ -211,7 +211,7 @@ def completion_offers_the_newest_jobs_alone(box):
     newest = [job["id"] for job in box.ok("list", "--limit", "100", "--json").json]
     equal(ids, newest)
     equal(sorted(box.ok("__known", "types").out.split()), [f"t{number}" for number in range(7)])
-    has(box.fails(2, "__known", "moods").err, "ids, queues and types")
+    has(box.fails(2, "__known", "moods").err, "ids, queues, types and schedules")
 
 
 @test
@@ -266,7 +266,7 @@ def the_demonstration_runs_and_leaves_nothing(box):
     out, _ = process.communicate(timeout=DEADLINE_S)
     equal((process.returncode, out[-600:]), (0, out[-600:]))
     for part in ('$ curl -s $jobs --json', "added 100 jobs", "no damage found",
-                 "attempt 3 started", "is down: 106 done, 4 failed, 0 given back"):
+                 "attempt 3 started", "is down: 112 done, 4 failed, 0 given back"):
         has(out, part)
     for row in (r"completed +default +sysinfo", r"completed +default +invoice.fetch +0 +3/3",
                 r"discarded +default +invoice.pay +0 +2/2", r"cancelled +default +video.encode",

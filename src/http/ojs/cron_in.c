@@ -179,6 +179,8 @@ static void keep_rest(const struct pawl_job_spec *old, struct pawl_job_spec *out
     out->business_key = old->business_key;
     out->principal = old->principal;
     out->trace_id = old->trace_id;
+    if (!out->on_success) out->on_success = old->on_success;
+    if (!out->on_failure) out->on_failure = old->on_failure;
     if (!out->keep_ms) out->keep_ms = old->keep_ms;
     if (!out->expires_in_ms) out->expires_in_ms = old->expires_in_ms;
 }
