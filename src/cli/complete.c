@@ -351,13 +351,13 @@ static void fish_group(struct pawl__buf *out, size_t number)
     struct pawl__buf words = { 0 };
     for (size_t i = 0; i < pawl__cli_command_count; i++) {
         const struct pawl__cli_command *command = &pawl__cli_commands[i];
-        if (command->hidden || !(command->groups & 1U << number)) continue;
+        if (command->hidden || !(command->groups & UINT64_C(1) << number)) continue;
         pawl__buf_printf(&words, "%s%s", words.len ? " " : "", command->word);
     }
     if (words.failed) pawl__cli_nomem();
-    bool everywhere = (PAWL__CLI_SETTING | PAWL__CLI_ALWAYS) & 1U << number;
+    bool everywhere = (PAWL__CLI_SETTING | PAWL__CLI_ALWAYS) & UINT64_C(1) << number;
     for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
-        if (pawl__cli_options[i].group != 1U << number) continue;
+        if (pawl__cli_options[i].group != UINT64_C(1) << number) continue;
         fish_option(out, everywhere ? NULL : words.at, &pawl__cli_options[i]);
     }
     pawl__buf_release(&words);

@@ -108,7 +108,7 @@ static void put_group(struct pawl__cli *cli, size_t number, const char *whose)
     snprintf(title, sizeof title, "%s%s", pawl__cli_group_titles[number], whose);
     pawl__cli_put_title(cli, title);
     for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
-        if (pawl__cli_options[i].group == 1U << number) put_option(cli, &pawl__cli_options[i]);
+        if (pawl__cli_options[i].group == UINT64_C(1) << number) put_option(cli, &pawl__cli_options[i]);
     }
 }
 
@@ -208,7 +208,7 @@ static void put_group_of(struct pawl__cli *cli, const struct rows *rows, size_t 
     struct pawl__buf whose = { 0 };
     size_t takers = 0;
     for (size_t i = 0; i < rows->count; i++) {
-        if (!(rows->at[i]->groups & 1U << number)) continue;
+        if (!(rows->at[i]->groups & UINT64_C(1) << number)) continue;
         if (rows->count > 1) {
             pawl__buf_printf(&whose, "%s%s", takers ? ", " : " (", rows->at[i]->second);
         }

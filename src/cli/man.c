@@ -66,7 +66,7 @@ static void roff_option(struct pawl__buf *out, const struct pawl__cli_option *op
 static void roff_group(struct pawl__buf *out, size_t number)
 {
     for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
-        if (pawl__cli_options[i].group == 1U << number) roff_option(out, &pawl__cli_options[i]);
+        if (pawl__cli_options[i].group == UINT64_C(1) << number) roff_option(out, &pawl__cli_options[i]);
     }
 }
 
@@ -85,7 +85,7 @@ static void put_groups(struct pawl__buf *out, const struct pawl__cli_command *co
     const char *separator = before;
     for (size_t i = 0; i < PAWL__CLI_GROUP_END; i++) {
         bool own = i != PAWL__CLI_GROUP_NUMBER_SETTING && i != PAWL__CLI_GROUP_NUMBER_ALWAYS;
-        if (!own || !(command->groups & 1U << i)) continue;
+        if (!own || !(command->groups & UINT64_C(1) << i)) continue;
         pawl__buf_printf(out, "%s%s%s%s", separator, quote, pawl__cli_group_titles[i], quote);
         separator = ", ";
     }
@@ -191,11 +191,11 @@ static void doc_option(struct pawl__buf *out, const struct pawl__cli_option *opt
 
 static void doc_group(struct pawl__buf *out, size_t number)
 {
-    bool setting = PAWL__CLI_SETTINGS & 1U << number;
+    bool setting = PAWL__CLI_SETTINGS & UINT64_C(1) << number;
     pawl__buf_printf(out, "\n| option | meaning | takes | default |%s\n|---|---|---|---|%s\n",
                      setting ? " environment |" : "", setting ? "---|" : "");
     for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
-        if (pawl__cli_options[i].group == 1U << number) doc_option(out, &pawl__cli_options[i]);
+        if (pawl__cli_options[i].group == UINT64_C(1) << number) doc_option(out, &pawl__cli_options[i]);
     }
 }
 
