@@ -333,3 +333,14 @@ def names_are_completed(box):
     script = box.ok("__complete", "bash").out
     has(script, '"cron show"*) words=$(_pawl_known schedules)')
     has(script, "'cron apply') COMPREPLY=($(compgen -f")
+
+
+@test
+def a_command_lists_its_own_options_alone(box):
+    for words, there, not_there in [("show", "Usage", "--force"),
+                                    ("cron run", "--force", "--prune"),
+                                    ("cron apply", "--prune", "--jitter"),
+                                    ("cron add", "--jitter", "--delay")]:
+        text = box.ok(*words.split(), "--help").out
+        has(text, there)
+        assert not_there + " " not in text and not_there + "\n" not in text, (words, not_there)
