@@ -108,7 +108,8 @@ static void put_group(struct pawl__cli *cli, size_t number, const char *whose)
     snprintf(title, sizeof title, "%s%s", pawl__cli_group_titles[number], whose);
     pawl__cli_put_title(cli, title);
     for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
-        if (pawl__cli_options[i].group == UINT64_C(1) << number) put_option(cli, &pawl__cli_options[i]);
+        if (pawl__cli_options[i].group == UINT64_C(1) << number)
+            put_option(cli, &pawl__cli_options[i]);
     }
 }
 

@@ -66,7 +66,8 @@ static void roff_option(struct pawl__buf *out, const struct pawl__cli_option *op
 static void roff_group(struct pawl__buf *out, size_t number)
 {
     for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
-        if (pawl__cli_options[i].group == UINT64_C(1) << number) roff_option(out, &pawl__cli_options[i]);
+        if (pawl__cli_options[i].group == UINT64_C(1) << number)
+            roff_option(out, &pawl__cli_options[i]);
     }
 }
 
@@ -195,7 +196,8 @@ static void doc_group(struct pawl__buf *out, size_t number)
     pawl__buf_printf(out, "\n| option | meaning | takes | default |%s\n|---|---|---|---|%s\n",
                      setting ? " environment |" : "", setting ? "---|" : "");
     for (size_t i = 0; i < PAWL__CLI_OPT_END; i++) {
-        if (pawl__cli_options[i].group == UINT64_C(1) << number) doc_option(out, &pawl__cli_options[i]);
+        if (pawl__cli_options[i].group == UINT64_C(1) << number)
+            doc_option(out, &pawl__cli_options[i]);
     }
 }
 
