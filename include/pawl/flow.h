@@ -21,14 +21,17 @@ extern "C" {
 
 struct pawl;
 struct pawl_by;
+struct pawl_run;
 
 /* Limits. Exceeding one is PAWL_ERR_LIMIT. */
 enum {
     PAWL_FLOW_NODES_MAX = 10000, /* in one call */
+    PAWL_FLOW_TOTAL_MAX = 100000,
     PAWL_FLOW_EDGES_MAX = 400000,
     PAWL_FLOW_NAME_BYTES_MAX = 128, /* of a flow, a node */
     PAWL_FLOW_WHEN_BYTES_MAX = 1024,
     PAWL_FLOW_KEY_BYTES_MAX = 255, /* of a signal */
+    PAWL_FLOW_HOLD_MS = 3600000,   /* how long what is not sealed waits for more */
     PAWL_FLOW_DEPTH_MAX = 3,
     PAWL_FLOW_NAMED_MAX = 1000,                  /* nodes that one retry names */
     PAWL_FLOW_RESULTS_BYTES_MAX = 1024 * 1024,   /* of all parents, see pawl_flow_inputs_get */
@@ -170,8 +173,12 @@ struct pawl_flow_spec {
     struct pawl_span meta;        /* a JSON object [none] */
     const struct pawl_flow_node *nodes; /* in any order: names may be used before they come */
     size_t node_count;
-    bool unsealed;               /* it grows until pawl_flow_seal */
-    int64_t deadline_at_ms;      /* what has not ended then ends, and the flow has failed [none] */
+    bool unsealed;          /* it grows until pawl_flow_seal */
+    int64_t deadline_at_ms; /* what has not ended then is cancelled, and the flow has failed, with
+                               the reason "flow_deadline" [none] */
+    /* of its jobs that have none of their own; not of those that are added later: */
+    int32_t priority;
+    int64_t sla_soft_at_ms, sla_hard_at_ms;
     const char *idempotency_key; /* a repeat returns the first flow */
 };
 
@@ -389,6 +396,45 @@ PAWL_MUST_CHECK enum pawl_err pawl_flow_pause(struct pawl *pawl, struct pawl_job
  * flow: what that cancelled begins anew. STATE: the flow is neither paused nor cancelled. */
 PAWL_MUST_CHECK enum pawl_err pawl_flow_resume(struct pawl *pawl, struct pawl_job_id flow,
                                                const struct pawl_by *by, struct pawl_diag *diag);
+
+/* One more edge to a node that is there. */
+struct pawl_flow_require {
+    const char *child;
+    struct pawl_flow_edge edge; /* from one of the new nodes */
+};
+
+/* Nodes for a flow that runs. All is borrowed until the call returns. */
+struct pawl_flow_addition {
+    struct pawl_job_id flow;
+    const struct pawl_flow_node *nodes; /* `after` and `group` may name nodes of the flow, too */
+    size_t node_count;
+    const struct pawl_flow_require *requires; /* its nodes that are to wait for new ones */
+    size_t require_count;
+    const struct pawl_run *by; /* the run of a node of the flow which adds them; NULL: none */
+    bool reopen;               /* also if the flow has completed or failed: it runs again */
+};
+
+/* Adds all nodes or none, each in its place at once: an edge from a node that has ended is judged
+ * by what that left; an arm of a choice that was made is not taken. `ids` has room for
+ * node_count, and may be NULL.
+ *
+ * Groups grow as long as they are not sealed, and have not ended; while a node runs it may also add
+ * to those that are sealed, if it says so by `by`. The flow itself grows as long as it runs. A call
+ * with `by`, all nodes of which are there already, is a repeat: it is answered with their ids, and
+ * changes nothing.
+ *
+ * STATE: the flow or a group has ended, a group is sealed, a node in `requires` was released or
+ * given up. STALE: `by` runs no more. EXISTS: there is a node of that name. ARG as for
+ * pawl_flow_submit. NOT_FOUND. BUSY: others add to the flow all the time. LIMIT. */
+PAWL_MUST_CHECK enum pawl_err pawl_flow_add(struct pawl *pawl,
+                                            const struct pawl_flow_addition *addition,
+                                            struct pawl_job_id *ids, struct pawl_diag *diag);
+/* No more nodes come to the group, or, if `group` is NULL, to an unsealed flow: it ends when all of
+ * them have ended, and at once if they have, or if there are none. A group or flow that is not
+ * sealed, and to which nothing is added for PAWL_FLOW_HOLD_MS, is sealed, and has failed with the
+ * reason "stream_abandoned". Sealing what is sealed changes nothing. NOT_FOUND. */
+PAWL_MUST_CHECK enum pawl_err pawl_flow_seal(struct pawl *pawl, struct pawl_job_id flow,
+                                             const char *group, struct pawl_diag *diag);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

@@ -3,6 +3,7 @@
 #include "api/api.h"
 #include "api/check.h"
 #include "api/claim.h"
+#include "api/flow.h"
 #include "api/submit.h"
 #include "base/diag.h"
 #include "flow/flow.h"
@@ -10,14 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* ---- what cannot be done yet, and what cannot be a flow ---- */
-
-static enum pawl_err refuse(const struct pawl_flow_node *node, const char *field, const char *what,
-                            struct pawl_diag *diag)
-{
-    return pawl__fail_field(diag, PAWL_ERR_UNSUPPORTED, field, "node \"%s\": %s not supported yet",
-                            node->name, what);
-}
+/* ---- what cannot be a flow ---- */
 
 /* A flow cannot borrow the job of somebody else. */
 static enum pawl_err refuse_borrowed(const struct pawl_flow_node *node, const char *field,
@@ -34,10 +28,6 @@ static enum pawl_err check_built(const struct pawl_flow_node *node, struct pawl_
     }
     if (node->job.unique.on_conflict == PAWL_CONFLICT_IGNORE) {
         return refuse_borrowed(node, "unique", diag);
-    }
-    if (node->unsealed) return refuse(node, "unsealed", "groups that grow are", diag);
-    if (node->abort_failures || node->abort_share != 0) {
-        return refuse(node, "abort_failures", "limits of failures are", diag);
     }
     return PAWL_OK;
 }
@@ -72,54 +62,42 @@ static enum pawl_err check(const struct pawl_flow_spec *spec, struct pawl_diag *
     if (!err && spec->meta.len) {
         err = pawl__check_json("meta", spec->meta, PAWL_META_BYTES_MAX, diag);
     }
-    if (!err && spec->unsealed) {
-        err = pawl__fail_field(diag, PAWL_ERR_UNSUPPORTED, "unsealed",
-                               "flows that grow are not supported yet");
-    }
     if (!err && spec->deadline_at_ms) {
-        err = pawl__fail_field(diag, PAWL_ERR_UNSUPPORTED, "deadline_at_ms",
-                               "deadlines of flows are not supported yet");
+        err = pawl__check_time("deadline_at_ms", PAWL__TIME_INSTANT, spec->deadline_at_ms, diag);
     }
     if (!err && spec->idempotency_key) {
         err = pawl__fail_field(diag, PAWL_ERR_UNSUPPORTED, "idempotency_key",
                                "idempotency keys of flows are not supported yet");
     }
-    for (size_t i = 0; !err && i < spec->node_count; i++) {
-        err = check_built(&spec->nodes[i], diag);
-        if (!err) err = check_signal(&spec->nodes[i], diag);
+    return err;
+}
+
+static enum pawl_err check_new(const struct pawl__flow_draft *draft, struct pawl_diag *diag)
+{
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = draft->known.count; !err && i < draft->spec->node_count; i++) {
+        err = check_built(&draft->spec->nodes[i], diag);
+        if (!err) err = check_signal(&draft->spec->nodes[i], diag);
     }
     return err;
 }
 
 /* ---- rows ---- */
 
-struct draft {
-    const struct pawl_flow_spec *spec;
-    struct pawl__flow_plan plan;
-    struct pawl__arena *arena;
-    struct pawl__new_flow flow;
-    struct pawl__flow_node *nodes;
-    struct pawl__flow_group *groups;
-    struct pawl__flow_signal *signals;
-    struct pawl_job_spec *jobs;
-    size_t job_count;
-    size_t *job_nodes; /* which node each job is */
-};
-
 static bool is_job(const struct pawl_flow_node *node)
 {
     return node->kind == PAWL_FLOW_KIND_JOB || node->kind == PAWL_FLOW_KIND_DEFAULT;
 }
 
-static bool waits(const struct draft *draft, size_t at)
+static bool waits(const struct pawl__flow_draft *draft, size_t at)
 {
     const struct pawl__flow_place_of *place = &draft->plan.places[at];
     return place->parents || !place->open;
 }
 
-static bool make_room(struct draft *draft)
+static bool make_room(struct pawl__flow_draft *draft)
 {
-    size_t count = draft->spec->node_count;
+    size_t count = draft->spec->node_count + 1;
     draft->nodes = pawl__arena_calloc(draft->arena, count, sizeof *draft->nodes);
     draft->groups = pawl__arena_calloc(draft->arena, count + 2, sizeof *draft->groups);
     draft->signals = pawl__arena_calloc(draft->arena, count, sizeof *draft->signals);
@@ -128,12 +106,22 @@ static bool make_room(struct draft *draft)
     return draft->nodes && draft->groups && draft->signals && draft->jobs && draft->job_nodes;
 }
 
+static void inherit(struct pawl_job_spec *job, const struct pawl_flow_spec *from)
+{
+    bool timed = job->sla_soft_at_ms || job->sla_hard_at_ms;
+    if (!job->priority) job->priority = from->priority;
+    if (timed) return;
+    job->sla_soft_at_ms = from->sla_soft_at_ms;
+    job->sla_hard_at_ms = from->sla_hard_at_ms;
+}
+
 /* What a job that waits for others is told relative to its submission counts from its release. */
-static void list_job(struct draft *draft, size_t at, struct pawl__flow_node *node)
+static void list_job(struct pawl__flow_draft *draft, size_t at, struct pawl__flow_node *node)
 {
     struct pawl_job_spec *job = &draft->jobs[draft->job_count];
     draft->job_nodes[draft->job_count++] = at;
     *job = draft->spec->nodes[at].job;
+    inherit(job, draft->spec);
     if (job->keep_ms > draft->flow.row.keep_ms) draft->flow.row.keep_ms = job->keep_ms;
     if (!waits(draft, at)) return;
     job->pending = true;
@@ -144,7 +132,7 @@ static void list_job(struct draft *draft, size_t at, struct pawl__flow_node *nod
 
 #define OR(value, otherwise) ((int32_t)((value) ? (value) : (otherwise)))
 
-static void fill_signal(struct draft *draft, size_t at)
+static void fill_signal(struct pawl__flow_draft *draft, size_t at)
 {
     const struct pawl_flow_node *from = &draft->spec->nodes[at];
     draft->signals[draft->flow.signal_count++] = (struct pawl__flow_signal){
@@ -159,7 +147,7 @@ static void fill_signal(struct draft *draft, size_t at)
 }
 
 /* A group that waits for nobody is open at once, and its members with it. */
-static void fill_node(struct draft *draft, size_t at)
+static void fill_node(struct pawl__flow_draft *draft, size_t at)
 {
     const struct pawl_flow_node *from = &draft->spec->nodes[at];
     const struct pawl__flow_place_of *place = &draft->plan.places[at];
@@ -185,7 +173,9 @@ static void fill_node(struct draft *draft, size_t at)
     if (from->kind == PAWL_FLOW_KIND_SIGNAL) fill_signal(draft, at);
 }
 
-static struct pawl__flow_group *add_group(struct draft *draft, int32_t no, int64_t total)
+enum { MILLION = 1000000 };
+
+static struct pawl__flow_group *add_group(struct pawl__flow_draft *draft, int32_t no, int64_t total)
 {
     struct pawl__flow_group *group = &draft->groups[draft->flow.group_count++];
     *group = (struct pawl__flow_group){ .flow = draft->flow.row.id, .no = no };
@@ -193,23 +183,42 @@ static struct pawl__flow_group *add_group(struct draft *draft, int32_t no, int64
     return group;
 }
 
-static void fill_groups(struct draft *draft)
+/* Of groups that are there it is said by how many members they grow, if they do. */
+static void fill_groups(struct pawl__flow_draft *draft)
 {
     int64_t work = 0, direct = 0;
-    for (size_t i = 0; i < draft->spec->node_count; i++) {
+    struct pawl__flow_place_of *places = draft->plan.places;
+    for (size_t i = 0; i < draft->known.count; i++) {
+        places[i].members = 0;
+    }
+    for (size_t i = draft->known.count; i < draft->spec->node_count; i++) {
         const struct pawl_flow_node *node = &draft->spec->nodes[i];
         work += is_job(node) && !node->callback;
-        direct += !draft->plan.places[i].group;
+        direct += !places[i].group;
+        bool joins = places[i].group && (size_t)places[i].group <= draft->known.count;
+        if (joins) places[places[i].group - 1].members++;
         if (node->kind != PAWL_FLOW_KIND_GROUP) continue;
-        (void)add_group(draft, (int32_t)i + 1, draft->plan.places[i].members);
+        struct pawl__flow_group *group = add_group(draft, (int32_t)i + 1, places[i].members);
+        group->open_ended = node->unsealed;
+        group->abort_failures = (int32_t)node->abort_failures;
+        group->abort_ppm = (int32_t)(node->abort_share * MILLION + 0.5);
+    }
+    for (size_t i = 0; i < draft->known.count; i++) {
+        if (places[i].members) (void)add_group(draft, (int32_t)i + 1, places[i].members);
     }
     (void)add_group(draft, PAWL__FLOW_WORK, work);
-    (void)add_group(draft, PAWL__FLOW_ALL, direct);
+    add_group(draft, PAWL__FLOW_ALL, direct)->open_ended = draft->spec->unsealed;
+}
+
+/* Is the group's turn yet to come? */
+static bool is_closed(const struct pawl__flow_draft *draft, size_t group)
+{
+    return group < draft->known.count ? !draft->known.begun[group] : waits(draft, group);
 }
 
 /* Edges to the members of a group tell them when it opens; those of one that is open are of no use.
  */
-static bool fill_edges(struct draft *draft)
+static bool fill_edges(struct pawl__flow_draft *draft)
 {
     const struct pawl__flow_plan *plan = &draft->plan;
     struct pawl__flow_edge *edges =
@@ -217,7 +226,9 @@ static bool fill_edges(struct draft *draft)
     for (size_t i = 0; edges && i < plan->link_count; i++) {
         const struct pawl__flow_link *link = &plan->links[i];
         const struct pawl_flow_edge *from = link->from;
-        if (!from && !waits(draft, (size_t)link->parent - 1)) continue;
+        size_t known = draft->known.count;
+        if ((size_t)link->parent <= known && (size_t)link->child <= known) continue;
+        if (!from && !is_closed(draft, (size_t)link->parent - 1)) continue;
         edges[draft->flow.edge_count++] = (struct pawl__flow_edge){
             .flow = draft->flow.row.id,
             .parent = link->parent,
@@ -234,13 +245,14 @@ static bool fill_edges(struct draft *draft)
 }
 
 /* Jobs have their ids from their batch. */
-static bool give_ids(struct pawl *pawl, struct draft *draft, const struct pawl__batch *batch)
+static bool give_ids(struct pawl *pawl, struct pawl__flow_draft *draft,
+                     const struct pawl__batch *batch)
 {
-    size_t count = draft->spec->node_count, others = count - draft->job_count;
+    size_t count = draft->spec->node_count, others = draft->flow.node_count - draft->job_count;
     struct pawl_job_id *ids = pawl__arena_alloc(draft->arena, (others + 1) * sizeof *ids);
     if (!ids) return false;
     if (others) pawl__idgen_take(&pawl->ids, ids, others);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = draft->known.count; i < count; i++) {
         if (!is_job(&draft->spec->nodes[i])) draft->nodes[i].id = *ids++;
     }
     for (size_t i = 0; i < draft->job_count; i++) {
@@ -249,27 +261,31 @@ static bool give_ids(struct pawl *pawl, struct draft *draft, const struct pawl__
     return true;
 }
 
-static enum pawl_err make(struct pawl *pawl, struct draft *draft, struct pawl_diag *diag)
+enum pawl_err pawl__flow_draft_make(struct pawl__flow_draft *draft, struct pawl_job_id id,
+                                    struct pawl_diag *diag)
 {
     const struct pawl_flow_spec *spec = draft->spec;
-    enum pawl_err err = check(spec, diag);
-    if (!err) err = pawl__flow_plan_make(spec, draft->arena, &draft->plan, diag);
+    size_t known = draft->known.count;
+    enum pawl_err err = check_new(draft, diag);
+    if (!err) err = pawl__flow_plan_make(spec, &draft->known, draft->arena, &draft->plan, diag);
     if (err) return err;
     if (!make_room(draft)) return pawl__fail_nomem(diag);
     draft->flow = (struct pawl__new_flow){
         .spec = spec,
-        .row = { .id = spec->id ? *spec->id : pawl__idgen_next(&pawl->ids),
+        .row = { .id = id,
                  .name = spec->name,
                  .layout = spec->layout,
                  .meta = spec->meta,
+                 .deadline_at_ms = spec->deadline_at_ms,
                  .state = PAWL_FLOW_RUNNING,
                  .nodes = (int32_t)spec->node_count },
+        .known = (int32_t)known,
         .groups = draft->groups,
         .signals = draft->signals,
-        .nodes = draft->nodes,
-        .node_count = spec->node_count,
+        .nodes = draft->nodes + known,
+        .node_count = spec->node_count - known,
     };
-    for (size_t i = 0; i < spec->node_count; i++) {
+    for (size_t i = known; i < spec->node_count; i++) {
         fill_node(draft, i);
     }
     fill_groups(draft);
@@ -278,8 +294,8 @@ static enum pawl_err make(struct pawl *pawl, struct draft *draft, struct pawl_di
 
 /* ---- the call ---- */
 
-static enum pawl_err post(struct pawl *pawl, struct draft *draft, struct pawl__batch *batch,
-                          struct pawl_diag *diag)
+static enum pawl_err post(struct pawl *pawl, struct pawl__flow_draft *draft,
+                          struct pawl__batch *batch, struct pawl_diag *diag)
 {
     struct pawl_submitted *out =
         pawl__arena_calloc(draft->arena, draft->job_count + 1, sizeof *out);
@@ -291,7 +307,22 @@ static enum pawl_err post(struct pawl *pawl, struct draft *draft, struct pawl__b
                                        .out = out,
                                        .failed_index = draft->job_count } };
     enum pawl_err err = pawl__desk_do(pawl, &op, diag);
+    draft->overtaken = op.submit.overtaken;
     pawl__batch_answered(pawl, &op, batch);
+    return err;
+}
+
+enum pawl_err pawl__flow_draft_post(struct pawl *pawl, struct pawl__flow_draft *draft,
+                                    struct pawl_diag *diag)
+{
+    struct pawl__intake intake = { .kept.chunks = NULL };
+    struct pawl__batch batch = { .ties = PAWL__FLOW_TIE };
+    enum pawl_err err =
+        pawl__batch_take(pawl, draft->jobs, draft->job_count, &intake, &batch, diag);
+    if (!err) err = post(pawl, draft, &batch, diag);
+    bool blamed = err && batch.bad < draft->job_count;
+    if (blamed) pawl__diag_within(diag, draft->job_nodes[batch.bad] - draft->known.count);
+    pawl__intake_release(&intake);
     return err;
 }
 
@@ -299,19 +330,13 @@ enum pawl_err pawl_flow_submit(struct pawl *pawl, const struct pawl_flow_spec *s
                                struct pawl_job_id *out, struct pawl_diag *diag)
 {
     assert(pawl && spec && out);
-    struct pawl__intake intake = { .kept.chunks = NULL };
     struct pawl__arena arena = { .chunks = NULL };
-    struct draft draft = { .spec = spec, .arena = &arena };
-    struct pawl__batch batch = { .ties = PAWL__FLOW_TIE };
-    enum pawl_err err = make(pawl, &draft, diag);
-    if (!err) {
-        err = pawl__batch_take(pawl, draft.jobs, draft.job_count, &intake, &batch, diag);
-        if (!err) err = post(pawl, &draft, &batch, diag);
-        bool blamed = err && batch.bad < draft.job_count;
-        if (blamed) pawl__diag_within(diag, draft.job_nodes[batch.bad]);
-    }
-    if (!err) *out = draft.flow.row.id;
-    pawl__intake_release(&intake);
+    struct pawl__flow_draft draft = { .spec = spec, .arena = &arena };
+    enum pawl_err err = check(spec, diag);
+    struct pawl_job_id id = spec->id ? *spec->id : pawl__idgen_next(&pawl->ids);
+    if (!err) err = pawl__flow_draft_make(&draft, id, diag);
+    if (!err) err = pawl__flow_draft_post(pawl, &draft, diag);
+    if (!err) *out = id;
     pawl__arena_release(&arena);
     return err;
 }

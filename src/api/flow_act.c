@@ -1,10 +1,11 @@
-/* What callers do to flows that run: signals. */
+/* What callers do to flows that run: signals, and sealing what grew. */
 #include "api/api.h"
 #include "api/check.h"
 #include "api/claim.h"
 #include "base/diag.h"
 
 #include <assert.h>
+#include <string.h>
 
 static enum pawl_err check_signal(const struct pawl_flow_signal *signal, struct pawl_diag *diag)
 {
@@ -49,4 +50,35 @@ enum pawl_err pawl_flow_signal_key(struct pawl *pawl, const char *key,
     }
     if (delivered) *delivered = count;
     return err;
+}
+
+/* ---- sealing ---- */
+
+/* The number of a group; 0 is the flow. */
+static enum pawl_err find_group(struct pawl *pawl, struct pawl_job_id flow, const char *name,
+                                int32_t *out, struct pawl_diag *diag)
+{
+    struct pawl_flow_nodes nodes = { 0 };
+    *out = PAWL__FLOW_ALL;
+    if (!name) return PAWL_OK;
+    enum pawl_err err = pawl_flow_nodes_get(pawl, flow, &nodes, diag);
+    for (size_t i = 0; !err && i < nodes.count; i++) {
+        bool group = nodes.at[i].kind == PAWL_FLOW_KIND_GROUP;
+        if (group && strcmp(nodes.at[i].name, name) == 0) *out = nodes.at[i].number;
+    }
+    pawl_flow_nodes_release(&nodes);
+    if (err || *out) return err;
+    return pawl__fail_field(diag, PAWL_ERR_NOT_FOUND, "group", "the flow has no group \"%s\"",
+                            name);
+}
+
+enum pawl_err pawl_flow_seal(struct pawl *pawl, struct pawl_job_id flow, const char *group,
+                             struct pawl_diag *diag)
+{
+    assert(pawl);
+    int32_t no;
+    enum pawl_err err = find_group(pawl, flow, group, &no, diag);
+    if (err) return err;
+    struct pawl__op op = { .kind = PAWL__OP_FLOW_SEAL, .flow_seal = { flow, no, group } };
+    return pawl__desk_do(pawl, &op, diag);
 }

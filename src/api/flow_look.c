@@ -332,6 +332,14 @@ static struct pawl_flow_arc view_edge(const struct pawl__flow_edge *row)
                                    .verdict = row->verdict };
 }
 
+/* One that grows may have no nodes yet. */
+static bool is_flow(struct pawl *pawl, struct pawl_job_id id, struct pawl__arena *owned)
+{
+    struct pawl__flow_rows rows;
+    const struct pawl__flow_ask ask = { PAWL__FLOW_ASK_ONE, .id = id };
+    return !pawl__store_flows(pawl->store, &ask, owned, &rows, NULL) && rows.flows_count;
+}
+
 static enum pawl_err read_nodes(struct pawl *pawl, struct pawl_job_id flow,
                                 struct pawl__arena *owned, struct pawl_flow_nodes *out,
                                 struct pawl_diag *diag)
@@ -344,8 +352,8 @@ static enum pawl_err read_nodes(struct pawl *pawl, struct pawl_job_id flow,
         *out = rows.seen->nodes;
         return PAWL_OK;
     }
-    if (!rows.nodes_count) return refuse_unknown(flow, "flow", diag);
-    out->at = pawl__arena_calloc(owned, rows.nodes_count, sizeof *out->at);
+    if (!rows.nodes_count && !is_flow(pawl, flow, owned)) return refuse_unknown(flow, "flow", diag);
+    out->at = pawl__arena_calloc(owned, rows.nodes_count + 1, sizeof *out->at);
     out->edges = pawl__arena_calloc(owned, rows.edges_count + 1, sizeof *out->edges);
     if (!out->at || !out->edges) return pawl__fail_nomem(diag);
     for (; out->count < rows.nodes_count; out->count++) {

@@ -339,6 +339,14 @@ static const struct prose prose[] = {
       "Of a paused flow, what the pause held back; jobs that were paused by themselves stay so. Of "
       "a cancelled flow, what the cancel ended, which begins anew.",
       "pawl flow resume 019a3b5c\n" },
+    { pawl__cli_flow_add,
+      "FILE is like that of \"pawl flow submit\", but has nodes alone. They may come after nodes "
+      "of "
+      "the flow, and be members of its groups that are not sealed. All are added, or none.",
+      "pawl flow add 019a3b5c more.json\n" },
+    { pawl__cli_flow_seal,
+      "A group or flow that was submitted with \"unsealed\" ends only when it is sealed.",
+      "pawl flow seal 019a3b5c pages\n" },
     { pawl__cli_flow_approve,
       "Completes the node, with the payload as its result, so that what comes after it runs. If it "
       "does not wait yet, it keeps the signal until it does. A node takes one signal: a second one "

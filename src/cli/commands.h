@@ -106,6 +106,10 @@ enum pawl__cli_store {
       "give no more jobs of a flow to workers")                                                    \
     X(flow_resume, "flow", "resume", "ID...", 1, MANY, OPEN, PAWL__CLI_REASON, false,              \
       "undo the pause, or the cancel, of a flow")                                                  \
+    X(flow_add, "flow", "add", "ID FILE", 2, 2, OPEN, PAWL__CLI_FLOW_ADD, false,                   \
+      "add nodes to a flow that runs")                                                             \
+    X(flow_seal, "flow", "seal", "ID [GROUP]", 1, 2, OPEN, 0, false,                               \
+      "add no more to a flow or group that grows")                                                 \
     X(flow_approve, "flow", "approve", "ID NODE", 2, 2, OPEN, PAWL__CLI_FLOW_SIGNAL, false,        \
       "approve a node that waits for a signal")                                                    \
     X(flow_reject, "flow", "reject", "ID NODE", 2, 2, OPEN, PAWL__CLI_FLOW_SIGNAL, false,          \

@@ -53,24 +53,29 @@ static void put_submitted(struct pawl__cli *cli, const struct pawl_flow_spec *sp
             spec->node_count == 1 ? "" : "s");
 }
 
-int pawl__cli_flow_submit(struct pawl__cli *cli)
+int pawl__cli_flow_file(struct pawl__cli *cli, const char *path, struct pawl_flow_spec *out)
 {
     struct pawl_span text = { 0 };
-    struct pawl_flow_spec spec;
     struct pawl_diag diag = { 0 };
-    struct pawl_job_id id;
-    const char *path = cli->operands.at[0];
     const struct pawl__flow_rules rules = {
         .job = read_job, .ctx = cli, .arena = &cli->arena, .now_ms = cli->now_ms
     };
     int code = pawl__cli_read_file(cli, path, &text);
     if (code) return code;
-    enum pawl_err err = pawl__flow_read(text, &rules, &spec, &diag);
+    enum pawl_err err = pawl__flow_read(text, &rules, out, &diag);
     if (err == PAWL_ERR_NOMEM) pawl__cli_nomem();
-    if (err) return pawl__cli_usage("%s: %s", path, diag.text);
-    code = pawl__cli_open(cli);
+    return err ? pawl__cli_usage("%s: %s", path, diag.text) : PAWL__CLI_EXIT_OK;
+}
+
+int pawl__cli_flow_submit(struct pawl__cli *cli)
+{
+    struct pawl_flow_spec spec;
+    struct pawl_diag diag = { 0 };
+    struct pawl_job_id id;
+    int code = pawl__cli_flow_file(cli, cli->operands.at[0], &spec);
+    if (!code) code = pawl__cli_open(cli);
     if (code) return code;
-    err = pawl_flow_submit(cli->pawl, &spec, &id, &diag);
+    enum pawl_err err = pawl_flow_submit(cli->pawl, &spec, &id, &diag);
     if (err) return pawl__cli_fail(err, &diag);
     put_submitted(cli, &spec, id);
     return PAWL__CLI_EXIT_OK;

@@ -12,6 +12,8 @@ int pawl__cli_flow_ids(struct pawl__cli *cli, size_t count, struct pawl_job_id *
 /* Calls `one` for each operand; as pawl__cli_each_id. */
 int pawl__cli_each_flow(struct pawl__cli *cli, pawl__cli_id_fn *one, void *ctx);
 
+/* Reads a flow from a file, or from standard input for "-". Exit code. */
+int pawl__cli_flow_file(struct pawl__cli *cli, const char *path, struct pawl_flow_spec *out);
 /* The id of the node of a flow that has this name. Exit code. */
 int pawl__cli_flow_node(struct pawl__cli *cli, struct pawl_job_id flow, const char *name,
                         struct pawl_job_id *out);

@@ -91,6 +91,7 @@ enum pawl__cli_kind { PAWL__CLI_KINDS(X) PAWL__CLI_KIND_END };
     X(FLOW_CANCEL, "Jobs that run")                                                                \
     X(FLOW_RETRY, "The extent")                                                                    \
     X(FLOW_SIGNAL, "The signal")                                                                   \
+    X(FLOW_ADD, "The addition")                                                                    \
     X(FLOW_KEY, "Its kind")                                                                        \
     X(WHEN, "The recurrence")                                                                      \
     X(COMING, "The fires")                                                                         \
@@ -297,6 +298,8 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "let them finish, without retries, instead of cancelling them")                              \
     X(ALL_BELOW, FLOW_RETRY, "all-below", 0, FLAG, NULL, NULL, false,                              \
       "with all that comes after them, also if it ended well")                                     \
+    X(REOPEN, FLOW_ADD, "reopen", 0, FLAG, NULL, NULL, false,                                      \
+      "also to a flow that has ended: it runs again")                                              \
     X(PAYLOAD, FLOW_SIGNAL, "payload", 0, TEXT, "JSON", NULL, false, "the node's result")          \
     X(REJECT, FLOW_KEY, "reject", 0, FLAG, NULL, NULL, false, "reject them instead")               \
     X(INTERVAL, TOP, "interval", 'i', PERIOD, "DURATION", "1s", false,                             \

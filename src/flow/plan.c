@@ -16,6 +16,7 @@ struct name {
 
 struct draft {
     const struct pawl_flow_spec *spec;
+    struct pawl__flow_known known;
     struct pawl__arena *arena;
     struct pawl__flow_plan *plan;
     struct pawl_diag *diag;
@@ -100,6 +101,12 @@ static enum pawl_err check_own(const struct draft *draft, const struct pawl_flow
         node->on_reject >= PAWL_FLOW_UNSIGNALLED_END) {
         return REFUSE(draft, node, "on_timeout", "has no such end");
     }
+    if (node->abort_failures < 0 || node->abort_failures > INT32_MAX) {
+        return REFUSE(draft, node, "abort_failures", "must be between 1 and %d", INT32_MAX);
+    }
+    if (!(node->abort_share >= 0 && node->abort_share <= 1)) {
+        return REFUSE(draft, node, "abort_share", "must be between 0 and 1");
+    }
     if (node->on_timeout && !node->timeout_ms) {
         return REFUSE(draft, node, "on_timeout", "has no timeout");
     }
@@ -141,7 +148,7 @@ static int depth_of(const struct draft *draft, int32_t no)
 static enum pawl_err place_node(const struct draft *draft, size_t at)
 {
     const struct pawl_flow_node *node = &draft->spec->nodes[at];
-    enum pawl_err err = check_node(draft, node);
+    enum pawl_err err = at < draft->known.count ? PAWL_OK : check_node(draft, node);
     if (err || !node->group) return err;
     int32_t group = number_of(draft, node->group);
     if (!group || !is_kind(draft, group, PAWL_FLOW_KIND_GROUP)) {
@@ -207,7 +214,9 @@ static enum pawl_err list_links(struct draft *draft)
         for (size_t k = 0; k < node->after_count; k++) {
             const struct pawl_flow_edge *edge = &node->after[k];
             int32_t parent = edge->parent ? number_of(draft, edge->parent) : 0;
-            enum pawl_err err = check_edge(draft, node, edge, parent, child);
+            size_t known = draft->known.count;
+            bool is_known = parent && (size_t)parent <= known && (size_t)child <= known;
+            enum pawl_err err = is_known ? PAWL_OK : check_edge(draft, node, edge, parent, child);
             if (err) return err;
             plan->links[plan->link_count++] = (struct pawl__flow_link){ parent, child, edge };
         }
@@ -308,23 +317,32 @@ static void find_open(const struct draft *draft)
     for (size_t i = 0; i < draft->spec->node_count; i++) {
         places[i].open = true;
         for (int32_t group = places[i].group; group; group = places[group - 1].group) {
-            places[i].open &= !places[group - 1].parents;
+            bool known = (size_t)group <= draft->known.count;
+            bool begun = known ? draft->known.begun[group - 1] : !places[group - 1].parents;
+            places[i].open &= begun;
+            if (known) break; // one that was released stands in one that was
         }
     }
 }
 
 /* ---- the whole ---- */
 
-static enum pawl_err check_size(const struct pawl_flow_spec *spec, size_t edges,
+static enum pawl_err check_size(const struct pawl_flow_spec *spec, size_t known, size_t edges,
                                 struct pawl_diag *diag)
 {
-    if (!spec->node_count) {
+    size_t fresh = spec->node_count - known;
+    if (!fresh && !spec->unsealed) {
         return pawl__fail_field(diag, PAWL_ERR_ARG, "nodes", "a flow has at least one node");
     }
-    if (spec->node_count > PAWL_FLOW_NODES_MAX) {
+    if (fresh > PAWL_FLOW_NODES_MAX) {
         return pawl__fail_field(diag, PAWL_ERR_LIMIT, "nodes",
-                                "%zu nodes exceed the limit of %d nodes at once", spec->node_count,
+                                "%zu nodes exceed the limit of %d nodes at once", fresh,
                                 PAWL_FLOW_NODES_MAX);
+    }
+    if (spec->node_count > PAWL_FLOW_TOTAL_MAX) {
+        return pawl__fail_field(diag, PAWL_ERR_LIMIT, "nodes",
+                                "%zu nodes exceed the limit of %d nodes of a flow",
+                                spec->node_count, PAWL_FLOW_TOTAL_MAX);
     }
     if (edges <= PAWL_FLOW_EDGES_MAX) return PAWL_OK;
     return pawl__fail_field(diag, PAWL_ERR_LIMIT, "after", "%zu edges exceed the limit of %d",
@@ -340,12 +358,14 @@ static size_t count_edges(const struct pawl_flow_spec *spec)
     return edges;
 }
 
-enum pawl_err pawl__flow_plan_make(const struct pawl_flow_spec *spec, struct pawl__arena *arena,
+enum pawl_err pawl__flow_plan_make(const struct pawl_flow_spec *spec,
+                                   const struct pawl__flow_known *known, struct pawl__arena *arena,
                                    struct pawl__flow_plan *out, struct pawl_diag *diag)
 {
     struct draft draft = { .spec = spec, .arena = arena, .plan = out, .diag = diag };
+    if (known) draft.known = *known;
     size_t count = spec->node_count, edges = count_edges(spec);
-    enum pawl_err err = check_size(spec, edges, diag);
+    enum pawl_err err = check_size(spec, draft.known.count, edges, diag);
     if (err) return err;
     *out = (struct pawl__flow_plan){ .place_count = count };
     out->places = pawl__arena_calloc(arena, count, sizeof *out->places);

@@ -30,9 +30,17 @@ struct pawl__flow_plan {
     size_t link_count;
 };
 
-/* ARG, LIMIT: diag->field is a member of the node that the text names. UNSUPPORTED: what flows
- * cannot do yet. NOMEM. */
+/* Of a flow that grows: the first `count` nodes of the spec are there already, with their edges
+ * among each other, which are not checked again. */
+struct pawl__flow_known {
+    size_t count;
+    const bool *begun; /* for each: it was released */
+};
+
+/* `known` NULL: all nodes are new. ARG, LIMIT: diag->field is a member of the node that the text
+ * names. UNSUPPORTED: what flows cannot do yet. NOMEM. */
 PAWL_MUST_CHECK enum pawl_err pawl__flow_plan_make(const struct pawl_flow_spec *spec,
+                                                   const struct pawl__flow_known *known,
                                                    struct pawl__arena *arena,
                                                    struct pawl__flow_plan *out,
                                                    struct pawl_diag *diag);

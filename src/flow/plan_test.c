@@ -29,7 +29,7 @@ static void names_become_numbers(void **state)
     struct pawl__arena arena = { 0 };
     struct pawl__flow_plan plan;
     struct pawl_diag diag;
-    assert_int_equal(PAWL_OK, pawl__flow_plan_make(&spec, &arena, &plan, &diag));
+    assert_int_equal(PAWL_OK, pawl__flow_plan_make(&spec, NULL, &arena, &plan, &diag));
     assert_int_equal(5, plan.place_count);
     assert_int_equal(5, plan.link_count); // one edge was named twice; two lead to members
     static const int32_t links[][2] = { { 2, 1 }, { 2, 3 }, { 2, 4 }, { 3, 4 }, { 5, 2 } };
@@ -92,7 +92,8 @@ static void what_is_no_flow_is_refused(void **state)
         struct pawl__arena arena = { 0 };
         struct pawl__flow_plan plan;
         struct pawl_diag diag = { 0 };
-        assert_int_equal(PAWL_ERR_ARG, pawl__flow_plan_make(&rows[i].spec, &arena, &plan, &diag));
+        assert_int_equal(PAWL_ERR_ARG,
+                         pawl__flow_plan_make(&rows[i].spec, NULL, &arena, &plan, &diag));
         assert_string_equal(rows[i].field, diag.field);
         assert_string_equal(rows[i].text, diag.text);
         pawl__arena_release(&arena);
@@ -109,10 +110,10 @@ static void groups_may_be_nested_three_deep(void **state)
     struct pawl_flow_spec spec = { .nodes = nodes, .node_count = 4 };
     struct pawl__arena arena = { 0 };
     struct pawl__flow_plan plan;
-    assert_int_equal(PAWL_OK, pawl__flow_plan_make(&spec, &arena, &plan, NULL));
+    assert_int_equal(PAWL_OK, pawl__flow_plan_make(&spec, NULL, &arena, &plan, NULL));
     nodes[0].group = "4";
     spec.node_count = 5;
-    assert_int_equal(PAWL_ERR_ARG, pawl__flow_plan_make(&spec, &arena, &plan, NULL));
+    assert_int_equal(PAWL_ERR_ARG, pawl__flow_plan_make(&spec, NULL, &arena, &plan, NULL));
     pawl__arena_release(&arena);
 }
 
@@ -123,7 +124,7 @@ static void too_many_are_refused(void **state)
     struct pawl__flow_plan plan;
     spec.nodes = calloc(spec.node_count, sizeof *spec.nodes);
     assert_non_null(spec.nodes);
-    assert_int_equal(PAWL_ERR_LIMIT, pawl__flow_plan_make(&spec, &arena, &plan, NULL));
+    assert_int_equal(PAWL_ERR_LIMIT, pawl__flow_plan_make(&spec, NULL, &arena, &plan, NULL));
     free((void *)spec.nodes);
     pawl__arena_release(&arena);
 }

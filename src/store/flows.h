@@ -111,10 +111,24 @@ struct pawl__flow_timer {
     int64_t at_ms;
 };
 
+/* What the parent of a new edge has left; it had ended when that was read. */
+struct pawl__flow_left {
+    bool ended;
+    int64_t attempt; /* of a job; 0: of none */
+    struct pawl_span result;
+};
+
 /* A checked flow, ready to be stored: its rows as they are to be, but for instants, which the store
  * sets. The nodes are in order of their numbers; its jobs have PAWL__TIE_FLOW. */
 struct pawl__new_flow {
-    const struct pawl_flow_spec *spec; /* what the rows were made from */
+    int32_t known; /* so many nodes were there when these rows were made: they are added to the flow
+                      row.id. Groups of known nodes, and those without one, say by how much they
+                      grow. 0: the flow is new, unless `adds` */
+    bool adds;
+    bool reopens;                       /* also to a flow that has ended */
+    const struct pawl_run *by;          /* the run that adds them; NULL: none */
+    const struct pawl__flow_left *left; /* of known nodes, what they left; for each edge */
+    const struct pawl_flow_spec *spec;  /* what the rows were made from */
     struct pawl__flow row;
     const struct pawl__flow_group *groups; /* ALL and WORK among them */
     size_t group_count;

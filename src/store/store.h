@@ -72,6 +72,7 @@ enum {
     X(SETTLE,       "settle",        op->sweep.limit,  UPKEEP)                                     \
     X(FLOW_SIGNAL,  "flow_signal",   1,                READIES)                                    \
     X(FLOW_CONTROL, "flow_control",  PAWL__MAINTENANCE_MAX, READIES)                               \
+    X(FLOW_SEAL,    "flow_seal",     1,                READIES)                                    \
     X(NODE_JOIN,    "node_join",     1,                SENT)                                       \
     X(NODE_PUT,     "node_put",      1,                SENT)                                       \
     X(NODE_DROP,    "node_drop",     1,                SENT)                                       \
@@ -173,6 +174,7 @@ struct pawl__op {
             const struct pawl__new_flow *flow; /* of which they are nodes; NULL: of none */
             struct pawl_submitted *out;        /* room for count; set on success */
             size_t failed_index;
+            bool overtaken; /* out, on STALE: the flow has grown since its nodes were read */
             struct pawl_submitted holder; /* out, on DUPLICATE: who has the key; zeros: a job
                                              of the same batch, which did not happen */
         } submit;
@@ -326,6 +328,11 @@ struct pawl__op {
             int64_t delivered; /* out */
             bool more;         /* out: there may be more that wait for the key */
         } flow_signal;
+        struct {                   /* see pawl_flow_seal. NOT_FOUND */
+            struct pawl_job_id id; /* of the flow */
+            int32_t no;            /* of the group; 0: the flow itself */
+            const char *group;     /* its name; NULL: the flow */
+        } flow_seal;
         struct { /* NODE_JOIN: a node begins. HELD: one of that name is alive; else its runs'
                     leases end, its locks are free, and its heartbeats are STALE from now on.
                     NODE_PUT: the heartbeat. STALE: the name has been taken over, or the node was

@@ -153,6 +153,9 @@ static const struct pawl__member object_members[] = {
     PAWL__MEMBER("options", OWN, S, options, .read = read_object),
     PAWL__MEMBER("deadline", INSTANT, S, spec.deadline_at_ms),
     PAWL__MEMBER("unsealed", BOOL, S, spec.unsealed),
+    PAWL__MEMBER("priority", INT32, S, spec.priority),
+    PAWL__MEMBER("sla_soft_at", INSTANT, S, spec.sla_soft_at_ms),
+    PAWL__MEMBER("sla_hard_at", INSTANT, S, spec.sla_hard_at_ms),
     PAWL__MEMBER("idempotency_key", TEXT, S, spec.idempotency_key),
 };
 static const struct pawl__shape object_shape = PAWL__SHAPE(S, object_members);
@@ -365,9 +368,10 @@ enum pawl_err pawl__flow_read_json(const struct pawl__json *json,
     struct pawl__flow_object object = { 0 };
     enum pawl_err err = pawl__flow_object(&builder, &(struct pawl__flow_path){ 0 }, 0, &object);
     if (!err) err = check_form(&builder, &object);
+    bool bare = !err && !object.nodes && !object.steps && !object.jobs && !object.type;
     if (!err && object.nodes) {
         err = read_nodes(&builder, object.nodes);
-    } else if (!err) {
+    } else if (!err && !(bare && object.spec.unsealed)) { // nodes may come later
         err = pawl__flow_layout(&builder, &object);
     }
     if (err) return err;

@@ -46,6 +46,7 @@
     X(REQUEST_NOTE, request_note, SUBMIT, call)                                                    \
     X(QUEUE_PAUSE,  queue_pause,  ADMIN,  call)                                                    \
     X(FLOW_SIGNAL,  flow_signal,  ADMIN,  call)                                                    \
+    X(FLOW_SEAL,    flow_seal,    SUBMIT, call)                                                    \
     X(SCHEDULE_PUT,    schedule_put,    ADMIN, call)                                               \
     X(SCHEDULE_PAUSE,  schedule_pause,  ADMIN, call)                                               \
     X(SCHEDULE_RESUME, schedule_resume, ADMIN, call)                                               \
@@ -170,6 +171,8 @@
     ASK(SAME, id, flow_signal.id) ASK(SAME, name, flow_signal.key)                                 \
     ASK(SAME, signal, flow_signal.kind) ASK(SAME, data, flow_signal.payload)                       \
     ANSWER(SAME, moved, flow_signal.delivered)
+#define PAWL__WIRE_FORM_FLOW_SEAL(ASK, ANSWER)                                                     \
+    ASK(SAME, id, flow_seal.id) ASK(SAME, name, flow_seal.group)
 #define PAWL__WIRE_FORM_SCHEDULE_PUT(ASK, ANSWER)                                                  \
     ASK(HAND, schedules, schedule_put) ASK(HAND, options, schedule_put)                            \
     ASK(HAND, by, schedule_put)                                                                    \

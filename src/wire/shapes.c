@@ -133,7 +133,8 @@ static const struct pawl__shape flow_node_shape = SHAPE(flow_node_members);
 #define S struct pawl_flow_spec
 static const struct pawl__member flow_spec_members[] = {
     ID_AT(id), TEXT(name), TEXT(layout), JSON(meta), MANY(nodes, node_count, flow_node_shape),
-    BOOL(unsealed), INT64(deadline_at_ms), TEXT(idempotency_key),
+    BOOL(unsealed), INT64(deadline_at_ms), INT32(priority), INT64(sla_soft_at_ms),
+    INT64(sla_hard_at_ms), TEXT(idempotency_key),
 };
 static const struct pawl__shape flow_spec_shape = SHAPE(flow_spec_members);
 #undef S

@@ -90,7 +90,7 @@ struct pawl__wire_op {
                          fingerprint of a request */
     int32_t level;
     const char *name; /* of a node, lock, setting or queue; the key of a request, of a signal; the
-                         worker that a job was routed to */
+                         group of a flow; the worker that a job was routed to */
     int64_t token;    /* ASSIGN, UNROUTE */
     const char *owner;
     int64_t ttl_ms;

@@ -267,6 +267,11 @@ static enum pawl_err call_flow_signal(const struct pawl__remote_call *call)
     return pawl_flow_signal(call->pawl, op->id, &signal, call->diag);
 }
 
+static enum pawl_err call_flow_seal(const struct pawl__remote_call *call)
+{
+    return pawl_flow_seal(call->pawl, call->op->id, call->op->name, call->diag);
+}
+
 /* ---- schedules ---- */
 
 static enum pawl_err call_schedule_put(const struct pawl__remote_call *call)

@@ -70,6 +70,7 @@ struct kind {
     X(SETTLE,       SWEEPS(settle))                                                                \
     X(FLOW_SIGNAL,  ALONE(flow_signal, .scan = pawl__scan_flow_signal))                            \
     X(FLOW_CONTROL, { .rule = pawl__rule_flow_control })                                           \
+    X(FLOW_SEAL,    ALONE(flow_seal, .scan = pawl__scan_flow_seal))                                \
     X(NODE_JOIN,    ALONE(node_join, .scan = pawl__scan_node, .after = pawl__after_node_join))     \
     X(NODE_PUT,     ALONE(node_put, .scan = pawl__scan_node, .after = pawl__after_node_put))       \
     X(NODE_DROP,    ALONE(node_drop, .scan = pawl__scan_node))                                     \

@@ -137,7 +137,7 @@ enum pawl_err pawl__flow_allows(struct pawl__set *set, const struct pawl__row *r
 
 /* Nothing ends that would tell these: control nodes that wait for nobody, and groups without
  * members. */
-static void look_at_new(struct pawl__set *set, const struct pawl__new_flow *flow)
+void pawl__flow_look_at_empty(struct pawl__set *set, const struct pawl__new_flow *flow)
 {
     for (size_t i = 0; i < flow->node_count; i++) {
         const struct pawl__flow_node *node = &flow->nodes[i];
@@ -146,20 +146,18 @@ static void look_at_new(struct pawl__set *set, const struct pawl__new_flow *flow
     }
     for (size_t i = 0; i < flow->group_count; i++) {
         const struct pawl__flow_group *group = &flow->groups[i];
-        bool empty = group->no > 0 && !group->open_ended && !group->tally.total;
+        bool empty = group->no > flow->known && !group->open_ended && !group->tally.total;
         if (!empty) continue;
-        const struct pawl__flow_node *node = &flow->nodes[group->no - 1];
+        const struct pawl__flow_node *node = &flow->nodes[group->no - flow->known - 1];
         if (node->state == PAWL_STATE_ACTIVE) pawl__flow_note(set, node, PAWL_STATE_COMPLETED);
     }
 }
 
-void pawl__flow_add(struct pawl__set *set, const struct pawl__new_flow *flow)
+void pawl__flow_put_nodes(struct pawl__set *set, const struct pawl__new_flow *flow)
 {
-    struct pawl__flow row = flow->row;
-    row.created_at_ms = set->now_ms;
-    pawl__flow_touch(set, pawl__set_record_new(set, PAWL__RECORD_FLOW, &row));
     for (size_t i = 0; i < flow->group_count; i++) {
-        pawl__set_record_new(set, PAWL__RECORD_FLOW_GROUP, &flow->groups[i]);
+        bool is_new = !flow->adds || flow->groups[i].no > flow->known;
+        if (is_new) pawl__set_record_new(set, PAWL__RECORD_FLOW_GROUP, &flow->groups[i]);
     }
     for (size_t i = 0; i < flow->node_count; i++) {
         const struct pawl__flow_node *node = &flow->nodes[i];
@@ -167,11 +165,20 @@ void pawl__flow_add(struct pawl__set *set, const struct pawl__new_flow *flow)
         pawl__set_record_new(set, PAWL__RECORD_FLOW_MEMBER,
                              &(struct pawl__flow_member){ node->id, node->flow, node->no });
     }
-    for (size_t i = 0; i < flow->edge_count; i++) {
-        pawl__set_record_new(set, PAWL__RECORD_FLOW_EDGE, &flow->edges[i]);
-    }
     for (size_t i = 0; i < flow->signal_count; i++) {
         pawl__set_record_new(set, PAWL__RECORD_FLOW_SIGNAL, &flow->signals[i]);
     }
-    look_at_new(set, flow);
+    pawl__flow_begin_holds(set, flow);
+}
+
+void pawl__flow_add(struct pawl__set *set, const struct pawl__new_flow *flow)
+{
+    struct pawl__flow row = flow->row;
+    row.created_at_ms = set->now_ms;
+    pawl__flow_touch(set, pawl__set_record_new(set, PAWL__RECORD_FLOW, &row));
+    pawl__flow_put_nodes(set, flow);
+    for (size_t i = 0; i < flow->edge_count; i++) {
+        pawl__set_record_new(set, PAWL__RECORD_FLOW_EDGE, &flow->edges[i]);
+    }
+    pawl__flow_look_at_empty(set, flow);
 }

@@ -24,6 +24,11 @@
 
 /* The rows of a new flow, whose jobs are in the set. */
 void pawl__flow_add(struct pawl__set *set, const struct pawl__new_flow *flow);
+/* Those that are added to a flow: what is needed, whether that may be, and the rows. STATE, STALE;
+ * the answer is of no use while something is wanted. */
+void pawl__flow_want_more(struct pawl__set *set, const struct pawl__new_flow *more);
+PAWL_MUST_CHECK enum pawl_err pawl__flow_may_grow(struct pawl__set *set, struct pawl__op *op);
+void pawl__flow_grow(struct pawl__set *set, const struct pawl__new_flow *more);
 
 /* Compares flows that were not touched for a while with their jobs, and mends what differs; what
  * follows is to be settled. `*more`: there may be others. For a sweep, into an empty set. */

@@ -79,6 +79,9 @@ void pawl__flow_find_books(struct pawl__set *set, const struct pawl__unsettled *
                  (pawl__flow_is_act(about) && !pawl__flow_is_walk(about));
     if (tells || opens) out->edges = pawl__flow_edges_of(set, at.flow, at.no);
     if (out->node) find_group(set, out);
+    bool timed = out->flow && out->all &&
+                 (out->flow->row.flow.deadline_at_ms || out->all->row.flow_group.hold_until_ms);
+    if (timed) out->clock = pawl__flow_timer_of(set, at.flow);
 }
 
 bool pawl__flow_is_whole(const struct pawl__flow_books *books)

@@ -39,19 +39,21 @@ bool pawl__flow_is_over(const struct pawl__record *group)
 enum pawl_state pawl__flow_end_of_group(const struct pawl__record *group)
 {
     const struct pawl__flow_group *row = &group->row.flow_group;
-    return row->halted ? PAWL_STATE_DISCARDED : pawl__flow_group_end(&row->tally);
+    return row->halted || row->spoilt ? PAWL_STATE_DISCARDED : pawl__flow_group_end(&row->tally);
 }
 
 static void end_flow(struct pawl__set *set, struct pawl__flow_books *books)
 {
     struct pawl__flow *flow = &books->flow->row.flow;
-    bool failed = books->all->row.flow_group.tally.grave > 0;
+    const struct pawl__flow_group *all = &books->all->row.flow_group;
+    bool failed = all->tally.grave > 0 || all->spoilt;
     flow->finished_at_ms = set->now_ms;
     flow->recount_at_ms = 0;
     if (flow->state == PAWL_FLOW_RUNNING) {
         flow->state = failed ? PAWL_FLOW_FAILED : PAWL_FLOW_COMPLETED;
     }
     books->flow->changed = true;
+    if (books->clock) pawl__flow_set_timer(set, books->clock, 0);
 }
 
 void pawl__flow_end_group(struct pawl__set *set, struct pawl__flow_books *books)
@@ -63,7 +65,7 @@ void pawl__flow_end_group(struct pawl__set *set, struct pawl__flow_books *books)
     }
     const struct pawl__flow_node *above = &books->above->row.flow_node;
     if (above->state != PAWL_STATE_ACTIVE) return; // it was given up before it was opened
-    pawl__flow_note(set, above, pawl__flow_end_of_group(books->group));
+    pawl__flow_note_group_end(set, books->above, books->group);
 }
 
 static void count_verdict(struct pawl__flow_node *node, int32_t verdict, int32_t by)
@@ -123,18 +125,23 @@ static void print_tally(struct pawl__buf *out, const struct pawl__flow_tally *ta
                      (long long)(per_mille / 1000), (int)(per_mille % 1000));
 }
 
+/* Negative: it is no job. */
+static int64_t attempt_of(const struct pawl__set *set, const struct pawl__flow_node *node)
+{
+    const struct pawl__row *row = pawl__set_find(set, node->id);
+    return node->kind == PAWL_FLOW_KIND_JOB && row ? row->run - row->base_run : -1;
+}
+
 /* What conditions see of the node that ended. */
 static void see(struct pawl__set *set, const struct pawl__flow_books *books, enum pawl_state ended,
-                struct pawl__expr_env *env)
+                int64_t attempt, struct pawl__expr_env *env)
 {
-    const struct pawl__flow_node *node = &books->node->row.flow_node;
-    const struct pawl__row *row = pawl__set_find(set, node->id);
     struct pawl__buf text = { .at = NULL };
     *env = (struct pawl__expr_env){ .arena = &set->arena };
     pawl__buf_printf(&text, "\"%s\"", pawl_state_name(ended, PAWL_VOCABULARY_PAWL));
     env->values[PAWL__EXPR_STATE] = keep_text(set, &text);
-    if (node->kind == PAWL_FLOW_KIND_JOB && row) {
-        pawl__buf_printf(&text, "%lld", (long long)(row->run - row->base_run));
+    if (attempt >= 0) {
+        pawl__buf_printf(&text, "%lld", (long long)attempt);
         env->values[PAWL__EXPR_ATTEMPT] = keep_text(set, &text);
     }
     env->values[PAWL__EXPR_RESULT] = books->result;
@@ -173,7 +180,7 @@ void pawl__flow_judge_edges(struct pawl__set *set, struct pawl__flow_books *book
         return;
     }
     struct pawl__expr_env env;
-    see(set, books, ended, &env);
+    see(set, books, ended, attempt_of(set, &books->node->row.flow_node), &env);
     struct pawl__record *edge = books->edges->first;
     for (; edge; edge = edge->next) {
         const struct pawl__flow_edge *row = &edge->row.flow_edge;
@@ -193,6 +200,25 @@ void pawl__flow_judge_edges(struct pawl__set *set, struct pawl__flow_books *book
         edge->changed = true;
         tell_child(set, books, edge, was, ended);
     }
+}
+
+/* The choice among arms was made without this one. */
+void pawl__flow_judge_late(struct pawl__set *set, struct pawl__flow_books *books,
+                           struct pawl__record *edge, int64_t attempt)
+{
+    const struct pawl__flow_node *node = &books->node->row.flow_node;
+    struct pawl__flow_edge *row = &edge->row.flow_edge;
+    enum pawl_state ended = (enum pawl_state)node->state;
+    struct pawl__expr_env env;
+    see(set, books, ended, node->kind == PAWL_FLOW_KIND_JOB ? attempt : -1, &env);
+    struct pawl__flow_way way = { .on = (enum pawl_flow_on)row->on,
+                                  .when = holds(set, edge, &env) };
+    pawl__flow_judge(ended, PAWL_FLOW_SELECT_EACH, &way, 1);
+    bool arm = (row->arm || row->otherwise) && node->select != PAWL_FLOW_SELECT_EACH;
+    bool good = way.verdict == PAWL__FLOW_GOOD;
+    row->verdict = (int32_t)(arm && good ? PAWL__FLOW_DEAD : way.verdict);
+    edge->changed = true;
+    tell_child(set, books, edge, PAWL__FLOW_UNJUDGED, ended);
 }
 
 /* Members of a group that was never opened share its fate. */
@@ -221,5 +247,7 @@ void pawl__flow_end_node(struct pawl__set *set, struct pawl__flow_books *books,
     pawl__flow_judge_edges(set, books, ended);
     if (unopened) drop_members(set, books);
     if (books->signal) pawl__flow_signal_end(set, books);
+    if (books->timer) pawl__flow_set_timer(set, books->timer, 0);
+    if (books->above) pawl__flow_check_limits(set, books);
     pawl__flow_end_group(set, books);
 }

@@ -10,6 +10,7 @@
  *     flow_time.c    timers, and what is due
  *     flow_control.c cancel, retry, resume and pause, as operators ask for them
  *     flow_reset.c   nodes that begin anew
+ *     flow_grow.c    nodes that are added, and groups that are sealed
  *
  * Functions that ask for records want those that were not read. A caller that finds
  * pawl__set_lacks after that changes nothing, and is called again when they are read.
@@ -44,6 +45,7 @@ struct pawl__flow_books {
     struct pawl__records *edges;        /* of an end, or a group */
     struct pawl__record *signal;        /* of a node that waits for one */
     struct pawl__record *timer;         /* of such a node, or a group; it need not be `there` */
+    struct pawl__record *clock;         /* of the flow, likewise; NULL: it has none */
     struct pawl_span result;            /* of an end */
 };
 
@@ -189,6 +191,32 @@ void pawl__flow_signal_reset(struct pawl__flow_books *books);
 /* It has ended, whatever ended it. */
 void pawl__flow_signal_end(struct pawl__set *set, struct pawl__flow_books *books);
 
+/* ---- growth (flow_grow.c) ---- */
+
+/* A group that is open has ended: its node ends as its members say, or because of what spoilt it.
+ */
+void pawl__flow_note_group_end(struct pawl__set *set, struct pawl__record *node,
+                               const struct pawl__record *group);
+/* Has nobody added to it for too long? */
+bool pawl__flow_is_abandoned(const struct pawl__set *set, const struct pawl__record *group);
+/* NULL: nothing did. */
+const char *pawl__flow_spoilt_reason(const struct pawl__record *group);
+/* A member has ended: is the group to be aborted by that? */
+void pawl__flow_check_limits(struct pawl__set *set, struct pawl__flow_books *books);
+/* No more members come to the group of the books' node, to the flow. `spoilt`: why it fails
+ * thereby; 0: it does not. */
+void pawl__flow_seal_group(struct pawl__set *set, struct pawl__flow_books *books, int32_t spoilt);
+void pawl__flow_seal_flow(struct pawl__set *set, struct pawl__flow_books *books, int32_t spoilt);
+/* Timers of a new flow, and of new groups. */
+void pawl__flow_begin_holds(struct pawl__set *set, const struct pawl__new_flow *flow);
+/* flow.c: the rows of new nodes, but for edges; what of them is to be looked at, as nothing tells
+ * them. */
+void pawl__flow_put_nodes(struct pawl__set *set, const struct pawl__new_flow *flow);
+void pawl__flow_look_at_empty(struct pawl__set *set, const struct pawl__new_flow *flow);
+/* flow_end.c: an edge that was added to a node that had ended. */
+void pawl__flow_judge_late(struct pawl__set *set, struct pawl__flow_books *books,
+                           struct pawl__record *edge, int64_t attempt);
+
 /* ---- time (flow_time.c) ---- */
 
 /* That of a node or a flow; it need not be `there`. */
@@ -197,6 +225,12 @@ struct pawl__record *pawl__flow_timer_of(struct pawl__set *set, struct pawl_job_
 void pawl__flow_set_timer(struct pawl__set *set, struct pawl__record *timer, int64_t at_ms);
 /* A node that was released is looked at: is something due? */
 void pawl__flow_node_due(struct pawl__set *set, struct pawl__flow_books *books);
+#define PAWL__FLOW_DEADLINE_REASON "flow_deadline"
+/* Its deadline is over, and ends it. */
+static inline bool pawl__flow_is_overdue(const struct pawl__flow *flow)
+{
+    return flow->state == PAWL_FLOW_FAILED && !flow->finished_at_ms;
+}
 /* A look at what may be a flow. False: it is a node. */
 bool pawl__flow_follow_flow(struct pawl__set *set, const struct pawl__unsettled *about);
 

@@ -93,7 +93,6 @@ static void release_job(struct pawl__set *set, struct pawl__row *row,
 
 static void open_group(struct pawl__set *set, const struct pawl__flow_books *books)
 {
-    const struct pawl__flow_node *node = &books->node->row.flow_node;
     assert(books->edges); // find_books asks for those of a group
     for (const struct pawl__record *edge = books->edges->first; edge; edge = edge->next) {
         const struct pawl__flow_edge *row = &edge->row.flow_edge;
@@ -102,7 +101,7 @@ static void open_group(struct pawl__set *set, const struct pawl__flow_books *boo
             pawl__flow_note_look(set, &child->row.flow_node);
     }
     if (books->members && pawl__flow_is_over(books->members))
-        pawl__flow_note(set, node, PAWL_STATE_COMPLETED);
+        pawl__flow_note_group_end(set, books->node, books->members);
 }
 
 static void release(struct pawl__set *set, struct pawl__flow_books *books)
@@ -210,8 +209,18 @@ static enum pawl__flow_halt halt_of(const struct pawl__flow_books *books)
     if (flow->state == PAWL_FLOW_CANCELLED) {
         return flow->stops ? PAWL__FLOW_STOPS : PAWL__FLOW_DRAINS;
     }
+    if (pawl__flow_is_overdue(flow)) return PAWL__FLOW_STOPS;
     if (flow->resets) return PAWL__FLOW_GOES_ON;
     return (enum pawl__flow_halt)books->group->row.flow_group.halted;
+}
+
+static const char *stop_reason(const struct pawl__flow_books *books)
+{
+    const struct pawl__flow *flow = &books->flow->row.flow;
+    if (flow->state == PAWL_FLOW_CANCELLED) return PAWL__FLOW_CANCELLED_REASON;
+    if (pawl__flow_is_overdue(flow)) return PAWL__FLOW_DEADLINE_REASON;
+    const char *spoilt = pawl__flow_spoilt_reason(books->group);
+    return spoilt ? spoilt : "group_cancelled";
 }
 
 /* Nothing was given up because of other nodes, so all of it begins anew with a retry. A branch or a
@@ -219,8 +228,7 @@ static enum pawl__flow_halt halt_of(const struct pawl__flow_books *books)
 static void stop(struct pawl__set *set, struct pawl__flow_books *books, enum pawl__flow_halt halt)
 {
     struct pawl__flow_node *node = &books->node->row.flow_node;
-    bool all = books->flow->row.flow.state == PAWL_FLOW_CANCELLED;
-    const char *reason = all ? PAWL__FLOW_CANCELLED_REASON : "group_cancelled";
+    const char *reason = stop_reason(books);
     bool waits = node->state == PAWL_STATE_PENDING;
     if (node->kind == PAWL_FLOW_KIND_JOB) {
         pawl__flow_cancel_job(set, pawl__set_find(set, node->id), halt, reason);
@@ -229,6 +237,8 @@ static void stop(struct pawl__set *set, struct pawl__flow_books *books, enum paw
         books->node->changed = true;
         pawl__flow_note(set, node, PAWL_STATE_CANCELLED);
     } else if (node->kind == PAWL_FLOW_KIND_GROUP && books->members) {
+        struct pawl__flow_group *members = &books->members->row.flow_group;
+        if (!members->spoilt) members->spoilt = books->group->row.flow_group.spoilt;
         pawl__flow_halt_group(set, books, halt, reason);
     }
 }
@@ -250,7 +260,7 @@ static void end_if_over(struct pawl__set *set, struct pawl__flow_books *books)
 {
     bool held = books->flow->row.flow.resets;
     if (held || !books->members || !pawl__flow_is_over(books->members)) return;
-    pawl__flow_note(set, &books->node->row.flow_node, pawl__flow_end_of_group(books->members));
+    pawl__flow_note_group_end(set, books->node, books->members);
 }
 
 void pawl__flow_look(struct pawl__set *set, struct pawl__flow_books *books)
@@ -266,11 +276,8 @@ void pawl__flow_look(struct pawl__set *set, struct pawl__flow_books *books)
         return;
     }
     bool open = node->state == PAWL_STATE_ACTIVE && node->kind == PAWL_FLOW_KIND_GROUP;
-    if (node->state == PAWL_STATE_PENDING) {
-        move_on(set, books);
-    } else {
-        pawl__flow_node_due(set, books);
-    }
+    pawl__flow_node_due(set, books);
+    if (node->state == PAWL_STATE_PENDING) move_on(set, books);
     if (open) end_if_over(set, books);
     if (node->kind != PAWL_FLOW_KIND_JOB) return;
     follow_pause(set, pawl__set_find(set, node->id), books->flow->row.flow.paused);

@@ -177,8 +177,7 @@ static void judge_again(struct pawl__set *set, struct pawl__flow_books *books,
 static void end_over(struct pawl__set *set, const struct pawl__flow_books *books)
 {
     if (!books->members || !pawl__flow_is_over(books->members)) return;
-    pawl__flow_note(set, &books->node->row.flow_node,
-                    pawl__flow_group_end(&books->members->row.flow_group.tally));
+    pawl__flow_note_group_end(set, books->node, books->members);
 }
 
 static void mend_node(struct pawl__set *set, struct pawl__flow_books *books,

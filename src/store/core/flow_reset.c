@@ -81,6 +81,7 @@ static void begin(struct pawl__set *set, struct pawl__flow_books *books, enum pa
     if (books->signal) pawl__flow_signal_reset(books);
     if (books->members) {
         books->members->row.flow_group.halted = PAWL__FLOW_GOES_ON;
+        books->members->row.flow_group.spoilt = 0;
         books->members->changed = true;
     }
     take_back(set, books, below);

@@ -47,9 +47,28 @@ void pawl__flow_node_due(struct pawl__set *set, struct pawl__flow_books *books)
 {
     const struct pawl__flow_node *node = &books->node->row.flow_node;
     bool active = node->state == PAWL_STATE_ACTIVE;
+    bool abandoned = books->members && pawl__flow_is_abandoned(set, books->members);
+    if (abandoned) pawl__flow_seal_group(set, books, PAWL__FLOW_ABANDONED);
     if (active && node->kind == PAWL_FLOW_KIND_SIGNAL) pawl__flow_signal_due(set, books);
     bool ended = pawl_state_is_terminal((enum pawl_state)node->state);
     if (ended && books->timer) pawl__flow_set_timer(set, books->timer, 0);
+}
+
+/* All that has not ended is cancelled, also what runs; nobody can add to it any more. */
+static void check_deadline(struct pawl__set *set, struct pawl__flow_books *books)
+{
+    struct pawl__flow *flow = &books->flow->row.flow;
+    bool over = flow->deadline_at_ms && flow->deadline_at_ms <= set->now_ms;
+    if (!over || flow->finished_at_ms) return;
+    pawl__flow_set_timer(set, books->clock, 0);
+    if (flow->state != PAWL_FLOW_RUNNING) return;
+    flow->state = PAWL_FLOW_FAILED;
+    flow->reason = PAWL__FLOW_DEADLINE_REASON;
+    books->flow->changed = true;
+    books->all->row.flow_group.open_ended = 0;
+    books->all->row.flow_group.hold_until_ms = 0;
+    books->all->changed = true;
+    pawl__flow_note_walk(set, flow->id, NULL, PAWL__FLOW_ACT_WALK_LOOK);
 }
 
 /* It is that of no node, so of a flow; or of one that is gone. */
@@ -60,9 +79,13 @@ bool pawl__flow_follow_flow(struct pawl__set *set, const struct pawl__unsettled 
     struct pawl__record *timer = pawl__flow_timer_of(set, about->id);
     if (!member || !timer || pawl__set_lacks(set)) return true;
     if (member->there) return false;
-    const struct pawl__record *flow = pawl__flow_of(set, about->id);
+    struct pawl__flow_books books = { .flow = pawl__flow_of(set, about->id), .clock = timer };
+    books.all = books.group = pawl__flow_group_of(set, about->id, PAWL__FLOW_ALL);
     if (pawl__set_lacks(set)) return true;
-    bool live = flow && !flow->row.flow.finished_at_ms;
+    bool live = books.flow && books.all && !books.flow->row.flow.finished_at_ms;
+    bool abandoned = live && pawl__flow_is_abandoned(set, books.all);
     if (!live) pawl__flow_set_timer(set, timer, 0);
+    if (abandoned) pawl__flow_seal_flow(set, &books, PAWL__FLOW_ABANDONED);
+    if (live) check_deadline(set, &books);
     return true;
 }

@@ -562,6 +562,7 @@ pawl__rule_fn pawl__scan_bulk, pawl__scan_promote, pawl__after_promote, pawl__sc
     pawl__after_expire, pawl__scan_settle, pawl__after_settle, pawl__scan_retire,
     pawl__scan_flow_signal, pawl__scan_node, pawl__after_node_join, pawl__after_node_put,
     pawl__after_queue_pause, pawl__scan_fire, pawl__after_fire, pawl__scan_schedule;
+pawl__rule_fn pawl__scan_flow_seal, pawl__rule_flow_seal;
 /* Take a lock, or a turn, that was read. False: another owner has it. */
 bool pawl__lock_take(const struct pawl__set *set, struct pawl__record *record, const char *owner,
                      int64_t ttl_ms);

@@ -28,6 +28,7 @@ void pawl__want_submit(struct pawl__set *set, const struct pawl__op *op)
         if (!job->fresh_id || set->careful) pawl__set_want(set, job->id, PAWL__NEED_NONE);
     }
     const struct pawl__new_flow *flow = op->submit.flow;
+    if (flow && flow->adds) pawl__flow_want_more(set, flow);
     if (may_exist(flow)) (void)pawl__set_want_record(set, PAWL__RECORD_FLOW, &flow->row);
 }
 
@@ -165,8 +166,9 @@ enum pawl_err pawl__rule_submit(struct pawl__set *set, struct pawl__op *op)
     struct pawl_submitted one, *out = &one;
     if (count > 1) out = pawl__arena_alloc(&op->arena, count * sizeof *out);
     if (!out) return pawl__fail_nomem(set->diag);
-    enum pawl_err err = check_flow(set, op);
-    if (err) return err;
+    bool adds = op->submit.flow && op->submit.flow->adds;
+    enum pawl_err err = adds ? pawl__flow_may_grow(set, op) : check_flow(set, op);
+    if (err || pawl__set_lacks(set)) return err;
     pawl__set_mark(set);
     for (size_t i = 0; !err && i < count; i++) {
         op->submit.failed_index = i;
@@ -177,7 +179,8 @@ enum pawl_err pawl__rule_submit(struct pawl__set *set, struct pawl__op *op)
         return err;
     }
     pawl__set_keep(set);
-    if (op->submit.flow) pawl__flow_add(set, op->submit.flow);
+    if (adds) pawl__flow_grow(set, op->submit.flow);
+    if (op->submit.flow && !adds) pawl__flow_add(set, op->submit.flow);
     if (count) memcpy(op->submit.out, out, count * sizeof *out);
     return PAWL_OK;
 }

@@ -31,7 +31,8 @@ static const enum pawl__wire_op_kind schedule_forms[] = {
 static enum pawl__wire_op_kind form_of(const struct pawl__op *op)
 {
     if (op->kind == PAWL__OP_CONTROL && op->control.run) return PAWL__WIRE_OP_END;
-    if (op->kind == PAWL__OP_SUBMIT && op->submit.flow) return PAWL__WIRE_OP_FLOW_SUBMIT;
+    bool flow = op->kind == PAWL__OP_SUBMIT && op->submit.flow;
+    if (flow) return op->submit.flow->adds ? PAWL__WIRE_OP_NONE : PAWL__WIRE_OP_FLOW_SUBMIT;
     if (op->kind == PAWL__OP_SCHEDULE_CONTROL) return schedule_forms[op->schedule_control.control];
     return kinds[op->kind].form;
 }

@@ -150,6 +150,8 @@ static const struct {
         .queue = { .queue = "q", .paused = true, .forgotten = true, BY } },
       "{\"op\":\"queue_pause\",\"by\":{\"actor\":\"ann\",\"reason\":\"why\"},\"name\":\"q\","
       "\"paused\":true,\"forgotten\":true}" },
+    { { .kind = PAWL__OP_FLOW_SEAL, .flow_seal = { JOB, .no = 3, .group = "g" } },
+      "{\"op\":\"flow_seal\",\"id\":\"" ID "\",\"name\":\"g\"}" },
     { { .kind = PAWL__OP_FLOW_SIGNAL,
         .flow_signal = { .key = "k", .kind = PAWL_FLOW_SIGNAL_REJECT, .payload = SPAN("[1]") } },
       "{\"op\":\"flow_signal\",\"data\":[1],\"name\":\"k\",\"signal\":\"reject\"}" },
@@ -231,7 +233,7 @@ static void what_readies_jobs_is_known_by_its_kind(void **state)
         PAWL__OP_SUBMIT,           PAWL__OP_UNROUTE,       PAWL__OP_FAIL,
         PAWL__OP_SNOOZE,           PAWL__OP_CONTROL,       PAWL__OP_BULK,
         PAWL__OP_QUEUE_PAUSE,      PAWL__OP_FLOW_SIGNAL,   PAWL__OP_FLOW_CONTROL,
-        PAWL__OP_SCHEDULE_CONTROL, PAWL__OP_SCHEDULE_DROP,
+        PAWL__OP_SCHEDULE_CONTROL, PAWL__OP_SCHEDULE_DROP, PAWL__OP_FLOW_SEAL,
     };
     size_t count = 0;
     for (int kind = 0; kind < PAWL__OP_END; kind++) {
