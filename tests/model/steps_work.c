@@ -250,24 +250,33 @@ void step_claim(struct world *w, enum pawl__op_kind kind)
         if (w->model.jobs[i].state == PAWL_STATE_AVAILABLE) adopt_expiry(w, &w->model.jobs[i]);
 }
 
+/* A routed job is assigned to its worker, or given back. */
 void step_assign(struct world *w)
 {
     struct model_job *m = chance(w, 90) ? pick_in(w, PAWL_STATE_PENDING) : pick(w);
     if (m == NULL) return;
     int32_t worker = chance(w, 85) ? m->worker : (int32_t)below(w, MODEL_WORKERS);
     int64_t token = m->lease_until_ms + (chance(w, 10) ? 1 : 0);
-    name_op(w, "assign %s", id_text(w, m->id));
+    bool back = chance(w, 25);
+    name_op(w, "%s %s", back ? "unroute" : "assign", id_text(w, m->id));
     bool good = !m->gone && m->routed && m->worker == worker && token == m->lease_until_ms &&
                 m->lease_until_ms > w->model.now_ms;
     enum pawl_err expected = m->gone ? PAWL_ERR_NOT_FOUND : good ? PAWL_OK : PAWL_ERR_STALE;
     struct pawl_job job = { 0 };
-    enum pawl_err err = assign(&w->rig, m->id, worker_names[worker], token, &job);
+    enum pawl_err err = back ? unroute(&w->rig, m->id, worker_names[worker], token)
+                             : assign(&w->rig, m->id, worker_names[worker], token, &job);
     if (good && err == PAWL_ERR_STALE && model_expired(&w->model, m)) {
         adopt_expiry(w, m); // its time was over while it was routed
         return;
     }
     same_err(w, expected, err);
     if (err != PAWL_OK) return;
+    if (back) {
+        model_lapse(&w->model, m);
+        adopt_expiry(w, m);
+        look_at(w, m);
+        return;
+    }
     model_start(&w->model, m, worker, LEASE_MS);
     compare_job(w, m, &job);
 }
