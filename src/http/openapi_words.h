@@ -53,6 +53,7 @@
     X("submit", "JobRequest")                                                                      \
     X("submit_batch", "JobRequests")                                                               \
     X("bulk_submit", "JobRequests")                                                                \
+    X("workflow_add", "WorkflowRequest")                                                           \
     X("workflow_submit", "WorkflowRequest")                                                        \
     X("fetch", "Fetch")                                                                            \
     X("route", "Route")                                                                            \
@@ -72,6 +73,8 @@
     X("workflow_retry", "WorkflowReply")                                                           \
     X("workflow_pause", "WorkflowReply")                                                           \
     X("workflow_resume", "WorkflowReply")                                                          \
+    X("workflow_add", "WorkflowReply")                                                             \
+    X("workflow_seal", "WorkflowReply")                                                            \
     X("workflow_signal", "WorkflowReply")                                                          \
     X("workflow_submit", "WorkflowReply")                                                          \
     X("workflow_get", "WorkflowReply")                                                             \

@@ -429,6 +429,36 @@ def a_paused_workflow_goes_on_when_it_is_resumed():
     SERVER.refused("POST", path + "/pause", {}, 409, "conflict", current_state="completed")
 
 
+# ---- growing ----
+
+@test
+def an_unsealed_workflow_grows_until_it_is_sealed():
+    queue = queue_name()
+    flow = submit({"unsealed": True, "nodes": [{"name": "a", **job("a", queue)}]})
+    path = f"{FLOWS}/{flow['id']}"
+    complete(queue)
+    assert look(flow)["state"] == "running"
+    more = {"nodes": [{"name": "b", "after": "a", **job("b", queue)}]}
+    grown = SERVER.post(path + "/steps", more)["workflow"]
+    assert [step["id"] for step in grown["steps"]] == ["a", "b"] and grown["steps_total"] == 2
+    for body, status, code, field in [
+            (more, 409, "duplicate", None), ({"nodes": []}, 400, "invalid_request", "nodes"),
+            ({"name": "n", **more}, 400, "invalid_request", "name"),
+            ({"type": "chain", "steps": [job("c")]}, 400, "invalid_request", "type"),
+            ({"nodes": [{"name": "c", **job("C")}]}, 400, "invalid_request", "nodes[0].type"),
+            ({"nodes": [{"name": "c", "after": "z", **job("c")}]}, 400, "invalid_workflow",
+             "parent")]:
+        details = {"field": field} if field else {}
+        SERVER.refused("POST", path + "/steps", body, status, code, **details)
+    SERVER.refused("POST", f"{FLOWS}/{NOBODY}/steps", more, 404, "not_found")
+    SERVER.refused("POST", path + "/seal", {"group": "no"}, 404, "not_found", field="group")
+    assert complete(queue)["type"] == "b"
+    assert look(flow)["state"] == "running"
+    assert SERVER.post(path + "/seal")["workflow"]["state"] == "completed"
+    late = {"nodes": [{"name": "d", **job("d", queue)}]}
+    SERVER.refused("POST", path + "/steps", late, 409, "conflict")
+
+
 # ---- signals ----
 
 def approval(name, **more):

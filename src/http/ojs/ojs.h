@@ -117,6 +117,10 @@
     X("POST", "/ojs/v1/workflows/{id}/pause", workflow_pause, ADMIN, WORK, "Pause a workflow")     \
     X("POST", "/ojs/v1/workflows/{id}/resume", workflow_resume, ADMIN, WORK,                       \
       "Go on with a paused or cancelled workflow")                                                 \
+    X("POST", "/ojs/v1/workflows/{id}/steps", workflow_add, SUBMIT, WORK,                          \
+      "Add steps to a workflow that runs")                                                         \
+    X("POST", "/ojs/v1/workflows/{id}/seal", workflow_seal, SUBMIT, WORK,                          \
+      "Add no more steps to a workflow, or to a group")                                            \
     X("POST", "/ojs/v1/workflows/{id}/signal", workflow_signal, ADMIN, WORK,                       \
       "Approve or reject a step that waits for a signal")                                          \
     X("POST", "/ojs/v1/signals", signal, ADMIN, WORK,                                              \

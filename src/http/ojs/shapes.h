@@ -26,6 +26,7 @@
     X(bulk_delete, bulk)                                                                           \
     X(workflow_cancel, workflow_cancel)                                                            \
     X(workflow_retry, workflow_retry)                                                              \
+    X(workflow_seal, workflow_seal)                                                                \
     X(workflow_signal, workflow_signal)                                                            \
     X(signal, signal)                                                                              \
     X(queue_purge, queue_purge)                                                                    \

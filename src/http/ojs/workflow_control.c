@@ -10,6 +10,7 @@
 /* What a body may say; each route reads the members that it has. */
 struct wish {
     const char *step; /* its name */
+    const char *group;
     const char *const *steps;
     size_t step_count;
     bool stop, all_below;
@@ -30,6 +31,10 @@ static const struct pawl__member retry_members[] = {
     PAWL__MEMBER("all_below", BOOL, S, all_below),
 };
 const struct pawl__shape pawl__ojs_workflow_retry_request_shape = PAWL__SHAPE(S, retry_members);
+static const struct pawl__member seal_members[] = {
+    PAWL__MEMBER("group", TEXT, S, group, .min = 1, .max = PAWL_FLOW_NAME_BYTES_MAX),
+};
+const struct pawl__shape pawl__ojs_workflow_seal_request_shape = PAWL__SHAPE(S, seal_members);
 #define SIGNAL                                                                                     \
     PAWL__MEMBER("signal", WORD, S, signal, .words = &pawl__flow_signal_words,                     \
                  .flags = PAWL__REQUIRED),                                                         \
@@ -217,6 +222,24 @@ void pawl__on_workflow_pause(struct pawl__request *request)
 void pawl__on_workflow_resume(struct pawl__request *request)
 {
     control(request, pawl_flow_resume);
+}
+
+/* No more steps come to the group, or to the workflow. */
+void pawl__on_workflow_seal(struct pawl__request *request)
+{
+    struct pawl_job_id id;
+    struct wish wish;
+    struct pawl_diag diag;
+    if (!pawl__workflow_id(request, &id)) return;
+    if (!read_wish(request, &pawl__ojs_workflow_seal_request_shape, &wish)) return;
+    enum pawl_err err = pawl_flow_seal(pawl__request_pawl(request), id, wish.group, &diag);
+    if (err == PAWL_ERR_NOT_FOUND && wish.group) {
+        pawl__reply_refuse(request, PAWL__FAULT_NOT_FOUND, "group", "%s", diag.text);
+    } else if (err) {
+        refuse(request, id, err, &diag);
+    } else {
+        reply(request, id, NULL, 0);
+    }
 }
 
 /* ---- signals ---- */

@@ -1,5 +1,5 @@
-/* Submitting workflows: POST /ojs/v1/workflows. On the pool: the graph is checked, and what was
- * stored is read again to be shown.
+/* Submitting workflows: POST /ojs/v1/workflows, and adding steps to one that runs. On the pool: the
+ * graph is checked, and what was stored is read again to be shown.
  *
  * The layouts of OJS and pawl's own list of nodes are read by src/wire; each job is an envelope, as
  * if it were submitted alone. Errors name the member by its path, "steps[1].options.queue". */
@@ -26,6 +26,7 @@ struct flow_submission {
     struct pawl__warnings warnings;
     struct pawl__fault fault; /* of the envelope that was refused; no kind: none was */
     struct read_job *first, **last;
+    bool adds;               /* to a workflow that is there */
     bool has_effects;        /* a job sets what is in force on this server */
     struct pawl_job_id *ids; /* of the jobs, once they are stored */
 };
@@ -163,7 +164,7 @@ static void put_in_force(struct pawl__request *request)
     for (const struct read_job *job = submission->first; job; job = job->next) {
         pawl__job_put_in_force(request, &job->envelope, submission->ids[i++]);
     }
-    pawl__reply(request, 201);
+    pawl__reply(request, submission->adds ? 200 : 201);
 }
 
 static void reply(struct flow_submission *submission, struct pawl_job_id id)
@@ -171,39 +172,108 @@ static void reply(struct flow_submission *submission, struct pawl_job_id id)
     struct pawl__request *request = submission->request;
     struct pawl__workflow shown = { .flows.at = NULL };
     if (!pawl__workflow_read(request, id, true, &shown)) return;
-    pawl__workflow_created(request->server, &shown.flows.at[0]);
+    if (!submission->adds) pawl__workflow_created(request->server, &shown.flows.at[0]);
     char text[PAWL_JOB_ID_TEXT_BYTES], location[64];
     pawl_job_id_text(id, text);
     int len = snprintf(location, sizeof location, "/ojs/v1/workflows/%s", text);
     char *kept = pawl__arena_dup(&request->arena, location, (size_t)len);
-    if (kept) pawl__reply_header(request, "Location", kept);
+    if (kept && !submission->adds) pawl__reply_header(request, "Location", kept);
     pawl__workflow_print_twice(request, &shown);
     pawl__warnings_print(&request->reply, &submission->warnings);
     pawl__buf_add(&request->reply, "}", 1);
-    if (!kept || !keep_ids(submission, &shown.nodes)) request->reply.failed = true;
+    if (!kept || (!submission->ids && !keep_ids(submission, &shown.nodes))) {
+        request->reply.failed = true;
+    }
     pawl__workflow_release(&shown);
     if (submission->has_effects && !request->reply.failed) {
         pawl__request_to_loop(request, put_in_force);
     } else {
-        pawl__reply(request, 201);
+        pawl__reply(request, submission->adds ? 200 : 201);
     }
+}
+
+/* NULL: answered. */
+static struct flow_submission *begin(struct pawl__request *request, bool adds)
+{
+    struct flow_submission *submission = pawl__request_state(request, sizeof *submission);
+    if (!submission) return NULL;
+    submission->request = request;
+    submission->rules = pawl__job_rules(request, &submission->warnings);
+    submission->last = &submission->first;
+    submission->adds = adds;
+    return submission;
 }
 
 void pawl__on_workflow_submit(struct pawl__request *request)
 {
-    struct flow_submission *submission = pawl__request_state(request, sizeof *submission);
+    struct flow_submission *submission = begin(request, false);
     struct pawl_flow_spec spec;
     struct pawl_job_id id;
     struct pawl_diag diag = { 0 };
-    if (!submission) return;
-    submission->request = request;
-    submission->rules = pawl__job_rules(request, &submission->warnings);
-    submission->last = &submission->first;
-    if (!read_flow(submission, &spec)) return;
+    if (!submission || !read_flow(submission, &spec)) return;
     enum pawl_err err = pawl_flow_submit(pawl__request_pawl(request), &spec, &id, &diag);
     if (err) {
         refuse_flow(submission, &spec, err, &diag);
     } else {
+        reply(submission, id);
+    }
+}
+
+/* ---- adding ---- */
+
+/* What is said of a whole workflow cannot be said again. False: answered. */
+static bool check_addition(struct pawl__request *request, const struct pawl_flow_spec *spec)
+{
+    const char *field = spec->id                ? "id"
+                        : spec->name            ? "name"
+                        : spec->layout          ? "type"
+                        : spec->meta.len        ? "meta"
+                        : spec->deadline_at_ms  ? "deadline"
+                        : spec->unsealed        ? "unsealed"
+                        : spec->idempotency_key ? "idempotency_key"
+                                                : NULL;
+    return !field || pawl__reply_invalid(request, field,
+                                         "%s is for a new workflow: nodes are added as a list "
+                                         "\"nodes\"",
+                                         field);
+}
+
+/* The ids of the jobs among the nodes. */
+static void choose_jobs(struct flow_submission *submission, const struct pawl_flow_spec *spec,
+                        struct pawl_job_id *ids)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < spec->node_count; i++) {
+        bool is_job = spec->nodes[i].kind == PAWL_FLOW_KIND_DEFAULT ||
+                      spec->nodes[i].kind == PAWL_FLOW_KIND_JOB;
+        if (is_job) ids[count++] = ids[i];
+    }
+    submission->ids = ids;
+}
+
+void pawl__on_workflow_add(struct pawl__request *request)
+{
+    struct pawl_job_id id;
+    struct pawl_flow_spec spec;
+    struct pawl_diag diag = { 0 };
+    if (!pawl__workflow_id(request, &id)) return;
+    struct flow_submission *submission = begin(request, true);
+    if (!submission || !read_flow(submission, &spec) || !check_addition(request, &spec)) return;
+    struct pawl_job_id *ids = pawl__arena_calloc(&request->arena, spec.node_count + 1, sizeof *ids);
+    if (!ids) {
+        pawl__reply_nomem(request);
+        return;
+    }
+    const struct pawl_flow_addition addition = { .flow = id,
+                                                 .nodes = spec.nodes,
+                                                 .node_count = spec.node_count };
+    enum pawl_err err = pawl_flow_add(pawl__request_pawl(request), &addition, ids, &diag);
+    if (err == PAWL_ERR_NOT_FOUND) {
+        pawl__workflow_refuse_unknown(request, id);
+    } else if (err) {
+        refuse_flow(submission, &spec, err, &diag);
+    } else {
+        choose_jobs(submission, &spec, ids);
         reply(submission, id);
     }
 }
