@@ -444,6 +444,29 @@ static void node_whose_key_is_taken_stays_as_it_is(struct rig *rig)
     graph_close(&graph);
 }
 
+static void archived_flow_is_not_retried(struct rig *rig)
+{
+    struct graph graph;
+    graph_open(&graph, rig);
+    node_after(&graph, "A", "");
+    node_after(&graph, "B", "A");
+    graph_submit(&graph);
+    node_fails(&graph, "A");
+    const struct pawl_retention soon = { .archive_after_ms = 1 };
+    for (int i = 0; i < 3; i++) {
+        struct pawl_upkeep upkeep = { 0 };
+        rig_advance(rig, 60000);
+        assert_ok(rig, pawl_upkeep_turn(graph.pawl, &soon, &upkeep, &rig->diag));
+    }
+    assert_err(rig, PAWL_ERR_STATE,
+               pawl_flow_retry(graph.pawl, graph.id, NULL, NULL, NULL, &rig->diag));
+    assert_within("was archived", rig->diag.text);
+    assert_err(rig, PAWL_ERR_STATE, node_control(&graph, "A", PAWL_CONTROL_RETRY));
+    assert_within("was archived", rig->diag.text);
+    assert_graph("A:discarded B:cancelled", &graph);
+    graph_close(&graph);
+}
+
 /* ---- resume ---- */
 
 static void resumed_flow_begins_where_it_was_cancelled(struct rig *rig)
@@ -610,6 +633,7 @@ int main(void)
         CONTRACT(named_node_begins_with_all_below),
         CONTRACT(cancelled_group_is_retried),
         CONTRACT(node_whose_key_is_taken_stays_as_it_is),
+        CONTRACT(archived_flow_is_not_retried),
         CONTRACT(resumed_flow_begins_where_it_was_cancelled),
         CONTRACT(flow_goes_on_from_any_moment),
         CONTRACT(paused_flow_gives_nothing_to_workers),
