@@ -16,6 +16,7 @@ struct kind {
     pawl__rule_fn *scan, *after; /* NULL: there is nothing to be done */
     pawl__rule_fn *run;          /* it may scan several times */
     pawl__names_fn *names;       /* NULL: it asks about no key and makes no queue and no lane */
+    bool passes_over;            /* it asks about keys without waiting for those that others have */
     bool apart; /* it leaves available jobs alone, or finds them by scan_ready; or load does */
 };
 
@@ -87,11 +88,11 @@ struct kind {
     X(QUEUE_PAUSE,  ALONE(queue_pause, .after = pawl__after_queue_pause,                           \
                           .names = pawl__names_queue_pause))                                       \
     X(FIRE,         { .rule = pawl__rule_fire, .scan = pawl__scan_fire,                            \
-                      .after = pawl__after_fire, .names = pawl__names_fire, .apart = true })       \
+                      .after = pawl__after_fire, .passes_over = true, .apart = true })             \
     X(SCHEDULE_PUT, { .rule = pawl__rule_schedule_put, .scan = pawl__scan_schedule,                \
                       .names = pawl__names_schedule_put, .apart = true })                          \
     X(SCHEDULE_CONTROL, { .rule = pawl__rule_schedule_control, .scan = pawl__scan_schedule,        \
-                      .names = pawl__names_fire, .apart = true })                                  \
+                      .names = pawl__names_schedule_control, .apart = true })                      \
     X(SCHEDULE_DROP, ALONE(schedule_drop, .scan = pawl__scan_schedule))
 /* clang-format on */
 
@@ -111,7 +112,7 @@ void pawl__core_names(const struct pawl__op *op, struct pawl__names *out)
 /* Whoever asks about keys names them, or no backend would lock them in time. */
 static void assert_named(const struct pawl__set *set, const struct pawl__op *op)
 {
-    assert(!set->asks_keys || kinds[op->kind].names);
+    assert(!set->asks_keys || kinds[op->kind].names || kinds[op->kind].passes_over);
 }
 
 bool pawl__core_decides(const struct pawl__op *op)

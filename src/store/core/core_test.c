@@ -174,7 +174,7 @@ static void operations_name_what_is_locked_and_made_before_them(void **ctx)
             names_of((struct pawl__op){ .kind = PAWL__OP_BULK, .bulk = { .control = control } });
         assert_true(names.revives_any == revives);
     }
-    names = names_of((struct pawl__op){ .kind = PAWL__OP_FIRE });
+    names = names_of((struct pawl__op){ .kind = PAWL__OP_SCHEDULE_CONTROL });
     assert_true(names.revives_any);
     const struct pawl__new_schedule schedule = { .job = &jobs[1] };
     names = names_of(
@@ -183,8 +183,8 @@ static void operations_name_what_is_locked_and_made_before_them(void **ctx)
     assert_true(names.revives_any);
     for (int kind = 0; kind < PAWL__OP_END; kind++) {
         bool may = kind == PAWL__OP_SUBMIT || kind == PAWL__OP_CONTROL || kind == PAWL__OP_BULK ||
-                   kind == PAWL__OP_QUEUE_PAUSE || kind == PAWL__OP_FIRE ||
-                   kind == PAWL__OP_SCHEDULE_PUT || kind == PAWL__OP_SCHEDULE_CONTROL;
+                   kind == PAWL__OP_QUEUE_PAUSE || kind == PAWL__OP_SCHEDULE_PUT ||
+                   kind == PAWL__OP_SCHEDULE_CONTROL;
         if (may) continue;
         names = names_of((struct pawl__op){ .kind = (enum pawl__op_kind)kind });
         assert_true(!names.job_count && !names.revived && !names.revives_any && !names.queue);
@@ -231,7 +231,8 @@ static void what_did_not_go_its_own_way_comes_first(void **state)
 static void a_submit_goes_its_own_way_unless_it_asks_something(void **state)
 {
     struct pawl__backend *b = open_store();
-    struct pawl__new_job job = { .id = id_of(1), .fresh_id = true };
+    static const struct pawl_job_spec spec = { .type = "send" };
+    struct pawl__new_job job = { .id = id_of(1), .fresh_id = true, .spec = &spec };
     struct pawl__op submit = { .kind = PAWL__OP_SUBMIT, .submit = { .jobs = &job, .count = 1 } };
     struct pawl__op cancel = control_op(1, PAWL_CONTROL_CANCEL);
     struct pawl__op other = control_op(3, PAWL_CONTROL_CANCEL);
@@ -248,7 +249,8 @@ static void a_submit_goes_its_own_way_unless_it_asks_something(void **state)
     assert_true(pawl__core_takes(&b->set, &submit));
     submit.chained = false;
     b->set.table = &table;
-    job = (struct pawl__new_job){ .id = id_of(1), .fresh_id = true, .key_count = 1 };
+    job.fresh_id = true;
+    job.key_count = 1;
     assert_true(pawl__core_takes(&b->set, &submit)); // somebody may hold its key
     job.key_count = 0;
     assert_int_equal(pawl__core_add(&b->set, &cancel), PAWL_OK);

@@ -1,6 +1,8 @@
 /* Turns of schedules: see schedule.h. */
 #include "store/core/schedule.h"
 
+#include "store/core/keys.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -372,9 +374,23 @@ static struct pawl__turn *begin(struct pawl__set *set, struct pawl__record *sche
     return turn;
 }
 
-/* Must it wait, because another transaction has a job that is to be cancelled? */
+/* Does another transaction have a key of a job that is to be made? It is not waited for. */
+static bool is_key_held(const struct pawl__turn *turn)
+{
+    for (size_t i = 0; i < turn->job_count; i++) {
+        const struct pawl__new_job *job = &turn->jobs[i].job;
+        for (size_t k = 0; k < job->key_count; k++) {
+            const struct pawl__set_key *key = pawl__set_want_key(turn->set, job->keys[k].digest);
+            if (key && pawl__key_is_held(turn->set, key)) return true;
+        }
+    }
+    return false;
+}
+
+/* Must it wait, because another transaction has such a key, or a job that is to be cancelled? */
 static bool is_put_off(const struct pawl__turn *turn)
 {
+    if (is_key_held(turn)) return true;
     if (plan_of(turn)->overlap != PAWL_OVERLAP_CANCEL_PREVIOUS || !turn->fires) return false;
     for (size_t i = 0; i < turn->children.count; i++) {
         const struct pawl__row *row = pawl__set_find(turn->set, turn->children.at[i]);
@@ -436,11 +452,4 @@ enum pawl_err pawl__rule_fire(struct pawl__set *set, struct pawl__op *op)
 enum pawl_err pawl__after_fire(struct pawl__set *set, struct pawl__op *op)
 {
     return set->table->next_schedule(set->backend, &op->sweep.next_at_ms);
-}
-
-/* Whichever keys the jobs will have: they are not known yet. */
-void pawl__names_fire(const struct pawl__op *op, struct pawl__names *out)
-{
-    (void)op;
-    out->revives_any = true;
 }

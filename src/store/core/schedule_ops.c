@@ -342,6 +342,13 @@ enum pawl_err pawl__rule_schedule_put(struct pawl__set *set, struct pawl__op *op
     return change(turn, op);
 }
 
+/* Whichever keys the jobs will have that it makes: they are not known yet. */
+void pawl__names_schedule_control(const struct pawl__op *op, struct pawl__names *out)
+{
+    (void)op;
+    out->revives_any = true;
+}
+
 /* The lane of its jobs is made in time, here and for good. */
 void pawl__names_schedule_put(const struct pawl__op *op, struct pawl__names *out)
 {

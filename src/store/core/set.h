@@ -555,7 +555,7 @@ pawl__rule_fn pawl__rule_assign, pawl__rule_unroute, pawl__rule_complete, pawl__
     pawl__rule_flow_signal, pawl__rule_flow_control, pawl__rule_fire, pawl__rule_schedule_put,
     pawl__rule_schedule_control, pawl__rule_schedule_drop;
 pawl__names_fn pawl__names_submit, pawl__names_control, pawl__names_bulk, pawl__names_queue_pause,
-    pawl__names_fire, pawl__names_schedule_put;
+    pawl__names_schedule_put, pawl__names_schedule_control;
 /* Operations that are run alone: what finds their jobs, and what comes after the store. */
 pawl__rule_fn pawl__scan_bulk, pawl__scan_promote, pawl__after_promote, pawl__scan_lapse,
     pawl__after_lapse, pawl__scan_deadline, pawl__scan_expire, pawl__after_deadline,
