@@ -296,7 +296,7 @@ static void small_requests_take_no_large_memory(void **state)
     (void)state;
     struct pawl_diag diag = { 0 };
     assert_int_equal(read_many(PAWL__WIRE_OPS_MAX, &diag), PAWL_OK);
-    assert_int_equal(read_many(80000, &diag), PAWL_ERR_LIMIT);
+    assert_int_equal(read_many(60000, &diag), PAWL_ERR_LIMIT);
     assert_string_equal(diag.field, "jobs");
     assert_int_equal(read_many(200000, &diag), PAWL_ERR_LIMIT);
     assert_string_equal(diag.field, "ops");
