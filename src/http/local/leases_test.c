@@ -26,6 +26,7 @@ static struct pawl_job job_of(uint32_t number, int64_t run)
                               .attempt = run,
                               .lease_until_ms = 1000,
                               .worker = "w1",
+                              .hold = "",
                               .reason = "",
                               .idempotency_key = "key",
                               .business_key = "",
