@@ -76,8 +76,8 @@ struct pawl_routed {
 struct pawl_assignment {
     struct pawl_routed routed;
     const char *worker; /* the worker that will own the run [routed.worker] */
-    int64_t lease_ms; /* of the run, for a job without a lease of its own [30000] */
-    bool timed;       /* as in struct pawl_claim */
+    int64_t lease_ms;   /* of the run, for a job without a lease of its own [30000] */
+    bool timed;         /* as in struct pawl_claim */
 };
 
 /* pending -> active: out->at[0] is the job, and its `run` has begun. STALE: the reservation has

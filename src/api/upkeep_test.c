@@ -70,9 +70,10 @@ static void missed_deadlines_are_reported(void **state)
     struct kit *kit = *state;
     struct heard heard = { 0 };
     KIT_OK(pawl_listen(kit->pawl, hear, &heard, &diag));
-    struct pawl_job_id id = submit(
-        kit, &(struct pawl_job_spec){ .type = "t", .sla_soft_at_ms = kit->now_ms + 5,
-                                      .sla_hard_at_ms = kit->now_ms + 1000 });
+    struct pawl_job_id id =
+        submit(kit, &(struct pawl_job_spec){ .type = "t",
+                                             .sla_soft_at_ms = kit->now_ms + 5,
+                                             .sla_hard_at_ms = kit->now_ms + 1000 });
     assert_int_equal(turn(kit, NULL).missed, 0);
     kit->now_ms += 6;
     assert_int_equal(turn(kit, NULL).missed, 1);

@@ -20,9 +20,8 @@ enum pawl__cli_store {
 /* function, word, second word, operands, their least and greatest number, store, groups, hidden,
  * summary */
 #define PAWL__CLI_COMMANDS_BEFORE(X)                                                               \
-    X(submit, "submit", NULL, "[TYPE [ARGS]]", 0, 2, CREATE,                                       \
-      PAWL__CLI_SUBMIT | PAWL__CLI_ONCE, false,                                                    \
-      "submit a job, or many from standard input")                                                 \
+    X(submit, "submit", NULL, "[TYPE [ARGS]]", 0, 2, CREATE, PAWL__CLI_SUBMIT | PAWL__CLI_ONCE,    \
+      false, "submit a job, or many from standard input")                                          \
     X(show, "show", NULL, "ID...", 1, MANY, READ, 0, false, "show a job's full history")           \
     X(list, "list", NULL, "", 0, 0, READ, PAWL__CLI_FILTER | PAWL__CLI_LIST, false,                \
       "list jobs, newest first")                                                                   \
@@ -81,8 +80,7 @@ enum pawl__cli_store {
     X(cron_history, "cron", "history", "SCHEDULE", 1, 1, READ, PAWL__CLI_FIRINGS, false,           \
       "list the firings, skips and changes of a schedule, newest first")                           \
     X(cron_next, "cron", "next", "EXPRESSION|SCHEDULE", 1, 1, READ,                                \
-      PAWL__CLI_WHEN | PAWL__CLI_COMING, false,                                                    \
-      "show when a cron expression or a schedule fires")                                           \
+      PAWL__CLI_WHEN | PAWL__CLI_COMING, false, "show when a cron expression or a schedule fires") \
     X(cron_apply, "cron", "apply", "FILE", 1, 1, CREATE, PAWL__CLI_APPLY, false,                   \
       "make the schedules as a file says")                                                         \
     X(queue_list, "queue", "list", "", 0, 0, READ, 0, false, "list the queues")                    \
@@ -147,7 +145,7 @@ enum pawl__cli_store {
     X(man, "__man", NULL, "", 0, 0, NONE, 0, true, "print the man page")                           \
     X(doc, "__doc", NULL, "", 0, 0, NONE, 0, true, "print the reference page")                     \
     X(complete, "__complete", NULL, "SHELL", 1, 1, NONE, 0, true, "print a completion script")     \
-    X(known, "__known", NULL, "ids|queues|types|schedules", 1, 1, READ, 0, true,             \
+    X(known, "__known", NULL, "ids|queues|types|schedules", 1, 1, READ, 0, true,                   \
       "print names for completion")
 
 #define PAWL__CLI_CONTROL_OPERANDS "[ID...]"

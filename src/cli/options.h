@@ -407,8 +407,7 @@ enum pawl__cli_group { PAWL__CLI_GROUPS(X) };
       "only those that this program, or \"pawl cron apply --group\", declared")                    \
     X(C_LIMIT, CRON_LIST, "limit", 'n', COUNT, "N", "1000", false, "show at most this many")       \
     X(H_LIMIT, FIRINGS, "limit", 'n', COUNT, "N", "20", false, "show so many; at most 100")        \
-    X(FORCE, FORCE, "force", 0, FLAG, NULL, NULL, false,                                           \
-      "make a job whatever --overlap says")                                                        \
+    X(FORCE, FORCE, "force", 0, FLAG, NULL, NULL, false, "make a job whatever --overlap says")     \
     X(PRUNE, APPLY, "prune", 0, FLAG, NULL, NULL, false,                                           \
       "remove schedules that are not in the file, except those that belong to another group")      \
     X(A_GROUP, APPLY, "group", 0, TEXT, "NAME", NULL, false,                                       \

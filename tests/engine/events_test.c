@@ -174,9 +174,9 @@ static enum pawl_outcome miss_deadline(struct pawl_task *task, void *ctx)
                                        .missed = PAWL_DEADLINE_HARD,
                                        .queue = job->queue,
                                        .type = job->type };
-    pawl__coordinator_notice(stand->engine, &(struct pawl__notice){ .control = true,
-                                                                    .moves = &missed,
-                                                                    .move_count = 1 });
+    pawl__coordinator_notice(
+        stand->engine,
+        &(struct pawl__notice){ .control = true, .moves = &missed, .move_count = 1 });
     stand->runs += !pawl_task_cancelled(task);
     return PAWL_OUTCOME_DONE;
 }
