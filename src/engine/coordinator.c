@@ -15,7 +15,8 @@ enum {
     SWEEP_MIN_MS = 250,
     SWEEP_MAX_MS = 5000,
     RETIRE_STEP = 256,
-    RETIRE_REST = 9, /* pauses nine times as long as a step took */
+    SWEEP_STEP = 300, /* of the sweeps that rarely find much: all sweeps together fit one commit */
+    RETIRE_REST = 9,  /* pauses nine times as long as a step took */
     RETIRE_IDLE_MS = 30000,
     FIRE_PAUSE_MS = 1000, /* instants are looked for at most once a second */
     HELD_MS = 50,         /* until others release locked rows that are due */
@@ -411,6 +412,10 @@ static void sweep_answered(struct pawl__op *op)
     pawl__unlock(&engine->mutex);
 }
 
+_Static_assert(2 * PAWL__MAINTENANCE_MAX + 4 * SWEEP_STEP + 2 * RETIRE_STEP <
+                   PAWL__COMMIT_WEIGHT_MAX,
+               "all sweeps of a turn fit one commit, and one peek answers them");
+
 static void set_up_sweep(struct pawl__engine *engine, int kind, struct pawl__op *op)
 {
     static const enum pawl__op_kind kinds[] = {
@@ -434,8 +439,12 @@ static void set_up_sweep(struct pawl__engine *engine, int kind, struct pawl__op 
     case PAWL__SWEEP_NODE:
         pawl__node_ask(engine, op);
         break;
-    default:
+    case PAWL__SWEEP_FIRE:
+    case PAWL__SWEEP_PROMOTE:
         op->sweep.limit = PAWL__MAINTENANCE_MAX;
+        break;
+    default:
+        op->sweep.limit = SWEEP_STEP;
         break;
     }
 }
