@@ -178,7 +178,12 @@ void pawl__child_make(struct pawl__turn *turn, struct pawl__child *child, int64_
 void pawl__child_want(struct pawl__turn *turn, const struct pawl__child *child)
 {
     for (size_t i = 0; i < child->job.key_count; i++) {
-        pawl__set_want_key(turn->set, child->job.keys[i].digest);
+        const struct pawl__key *key = &child->job.keys[i];
+        if (key->kind == child->key.kind) { // its schedule is locked
+            pawl__set_want_guarded_key(turn->set, key->digest);
+        } else {
+            pawl__set_want_key(turn->set, key->digest);
+        }
     }
     if (turn->set->careful) pawl__set_want(turn->set, child->job.id, PAWL__NEED_NONE);
 }

@@ -282,6 +282,7 @@ struct pawl__set_key {
     uint8_t digest[16];
     bool read;
     bool held;                        /* by another transaction, when it was read without waiting */
+    bool guarded;                     /* by the lock of a row: it needs none of its own */
     struct pawl__key_holder *holders; /* by id, oldest first; in the set's arena */
     size_t count, cap;
 };
@@ -453,6 +454,8 @@ void *pawl__set_grow(struct pawl__set *set, void *array, size_t *cap, size_t cou
 /* The holders of a key; `read` false: not yet. NULL: no memory, or for _find that it is not in the
  * set. */
 struct pawl__set_key *pawl__set_want_key(struct pawl__set *set, const uint8_t digest[16]);
+/* A key that is only written by transactions that have locked a certain row, as this one has. */
+struct pawl__set_key *pawl__set_want_guarded_key(struct pawl__set *set, const uint8_t digest[16]);
 struct pawl__set_key *pawl__set_find_key(const struct pawl__set *set, const uint8_t digest[16]);
 /* Where in a key's holders a job is, or where it belongs. */
 size_t pawl__key_place(const struct pawl__set_key *key, struct pawl_job_id id, bool *there);
