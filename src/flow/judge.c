@@ -10,15 +10,21 @@ static bool failed(enum pawl_state ended)
     return !pawl_state_is_successful(ended);
 }
 
-/* An edge for itself. What was skipped takes all ways with it, clean-ups as well: they must not
- * tidy up after work that never began. */
+/* What was skipped takes all ways with it, clean-ups as well: they must not tidy up after work that
+ * never began. */
+bool pawl__flow_asks(enum pawl_state ended, enum pawl_flow_on on)
+{
+    if (ended == PAWL_STATE_SKIPPED) return false;
+    if (on == PAWL_FLOW_ON_SUCCESS) return !failed(ended);
+    return on != PAWL_FLOW_ON_FAILURE || failed(ended);
+}
+
+/* An edge for itself. */
 static enum pawl__flow_verdict judge_one(enum pawl_state ended, const struct pawl__flow_way *way)
 {
-    bool wants_success = way->on == PAWL_FLOW_ON_SUCCESS;
-    if (ended == PAWL_STATE_SKIPPED) return PAWL__FLOW_DEAD;
-    if (wants_success && failed(ended)) return PAWL__FLOW_BROKEN;
-    if (way->on == PAWL_FLOW_ON_FAILURE && !failed(ended)) return PAWL__FLOW_DEAD;
-    return way->when ? PAWL__FLOW_GOOD : PAWL__FLOW_DEAD;
+    bool asks = pawl__flow_asks(ended, way->on);
+    if (asks) return way->when ? PAWL__FLOW_GOOD : PAWL__FLOW_DEAD;
+    return way->on == PAWL_FLOW_ON_SUCCESS && failed(ended) ? PAWL__FLOW_BROKEN : PAWL__FLOW_DEAD;
 }
 
 static bool is_arm(const struct pawl__flow_way *way)

@@ -31,6 +31,9 @@ struct pawl__flow_way {
     enum pawl__flow_verdict verdict; /* out */
 };
 
+/* Whether the condition of such an edge is of any use: the parent ended as the edge wants. */
+bool pawl__flow_asks(enum pawl_state ended, enum pawl_flow_on on);
+
 /* Judges the edges of a node that ended as `ended`, which must be a terminal state. They are in the
  * order of their definition; of arms with the same number the earlier one comes first. */
 void pawl__flow_judge(enum pawl_state ended, enum pawl_flow_select select,

@@ -152,13 +152,16 @@ static void see(struct pawl__set *set, const struct pawl__flow_books *books, enu
     pawl__buf_release(&text);
 }
 
-static bool holds(struct pawl__set *set, struct pawl__record *edge, struct pawl__expr_env *env)
+/* A condition that decides nothing is not evaluated: its error would be nobody's. */
+static bool holds(struct pawl__set *set, struct pawl__record *edge, enum pawl_state ended,
+                  struct pawl__expr_env *env)
 {
     struct pawl__flow_edge *row = &edge->row.flow_edge;
     struct pawl__expr expr;
     struct pawl__expr_verdict verdict = { .value = false };
     struct pawl_diag diag;
     if (!row->when || !*row->when) return true;
+    if (!pawl__flow_asks(ended, (enum pawl_flow_on)row->on)) return false;
     enum pawl_err err =
         pawl__expr_compile((struct pawl_span){ row->when, strlen(row->when) }, &expr, &diag);
     if (!err) err = pawl__expr_eval(&expr, env, &verdict);
@@ -188,7 +191,7 @@ void pawl__flow_judge_edges(struct pawl__set *set, struct pawl__flow_books *book
         ways[at++] = (struct pawl__flow_way){ .on = (enum pawl_flow_on)row->on,
                                               .arm = row->arm,
                                               .otherwise = row->otherwise,
-                                              .when = holds(set, edge, &env) };
+                                              .when = holds(set, edge, ended, &env) };
     }
     pawl__flow_judge(ended, (enum pawl_flow_select)books->node->row.flow_node.select, ways,
                      ways_count);
@@ -212,7 +215,7 @@ void pawl__flow_judge_late(struct pawl__set *set, struct pawl__flow_books *books
     struct pawl__expr_env env;
     see(set, books, ended, node->kind == PAWL_FLOW_KIND_JOB ? attempt : -1, &env);
     struct pawl__flow_way way = { .on = (enum pawl_flow_on)row->on,
-                                  .when = holds(set, edge, &env) };
+                                  .when = holds(set, edge, ended, &env) };
     pawl__flow_judge(ended, PAWL_FLOW_SELECT_EACH, &way, 1);
     bool arm = (row->arm || row->otherwise) && node->select != PAWL_FLOW_SELECT_EACH;
     bool good = way.verdict == PAWL__FLOW_GOOD;
