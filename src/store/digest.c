@@ -21,24 +21,6 @@ static struct pawl__key make(enum pawl__key_kind kind, const char *at, size_t le
     return key;
 }
 
-/* The name ends in a NUL, so that no two pairs are alike. The digest begins with the instant, so
- * that the keys of one second are neighbours, and few pages are written for many of them. */
-struct pawl__key pawl__key_firing(const char *name, int64_t at_ms)
-{
-    char bytes[PAWL_SCHEDULE_NAME_BYTES_MAX + 1 + 8];
-    size_t len = strlen(name) + 1;
-    assert(len <= PAWL_SCHEDULE_NAME_BYTES_MAX + 1);
-    memcpy(bytes, name, len);
-    for (int shift = 56; shift >= 0; shift -= 8) {
-        bytes[len++] = (char)((uint64_t)at_ms >> shift);
-    }
-    struct pawl__key key = make(PAWL__KEY_FIRING, bytes, len);
-    memmove(key.digest + 8, key.digest, 8);
-    memcpy(key.digest, bytes + len - 8, 8);
-    key.on_conflict = PAWL_CONFLICT_IGNORE;
-    return key;
-}
-
 enum pawl_err pawl__key_unique(const struct pawl_job_spec *spec,
                                const struct pawl__payloads *payloads, struct pawl__arena *scratch,
                                struct pawl__buf *buf, struct pawl__key *out, struct pawl_diag *diag)

@@ -101,14 +101,9 @@ enum pawl__op_kind { PAWL__OPS(X) PAWL__OP_END };
  * mechanism for all kinds: a newcomer conflicts with a holder whose state is in the newcomer's
  * `states` and which is younger than `period_ms`. Of the holders that have ended the sixteen newest
  * are remembered. */
-enum pawl__key_kind {
-    PAWL__KEY_IDEMPOTENCY = 1,
-    PAWL__KEY_BUSINESS = 2,
-    PAWL__KEY_UNIQUE = 3,
-    PAWL__KEY_FIRING = 4 /* a schedule's instant: once is for ever, as long as the job is kept */
-};
+enum pawl__key_kind { PAWL__KEY_IDEMPOTENCY = 1, PAWL__KEY_BUSINESS = 2, PAWL__KEY_UNIQUE = 3 };
 
-#define PAWL__KEYS_MAX 4
+#define PAWL__KEYS_MAX 3
 
 struct pawl__key {
     enum pawl__key_kind kind;
@@ -120,7 +115,7 @@ struct pawl__key {
 
 /* A digest is the first 16 bytes of SHA-256 over a byte for the kind of key and then, for
  * idempotency and business keys, the key's text; for a unique policy, the job's fingerprint
- * (lifecycle.h). That of a firing begins with the instant, and has eight bytes of SHA-256.
+ * (lifecycle.h).
  *
  * The key of a checked unique policy. `scratch` and `buf` are used on the way. ARG: args_keys names
  * a member that no object in args has. NOMEM. */
@@ -128,10 +123,6 @@ PAWL_MUST_CHECK enum pawl_err pawl__key_unique(const struct pawl_job_spec *spec,
                                                const struct pawl__payloads *payloads,
                                                struct pawl__arena *scratch, struct pawl__buf *buf,
                                                struct pawl__key *out, struct pawl_diag *diag);
-
-/* The key of a schedule's instant. No state of a holder is in its way: whether the key is there at
- * all is what counts. */
-struct pawl__key pawl__key_firing(const char *name, int64_t at_ms);
 
 /* A checked spec, ready to be stored. Made by src/api; all borrowed until the op is done. */
 struct pawl__new_job {

@@ -466,7 +466,7 @@ static void clock_that_is_set_back_fires_nothing_twice(struct rig *rig)
     assert_ok(rig, pawl_schedule_pause(desk.pawl, "b", NULL, &changed, &rig->diag));
     assert_ok(rig, pawl_schedule_resume(desk.pawl, "b", NULL, &changed, &rig->diag));
     assert_i64(MONDAY_MS + 2 * HOUR_MS, look(&desk, "b").next_at_ms);
-    assert_i64(0, fire_at(&desk, MONDAY_MS + 2 * HOUR_MS)); // its key is there
+    assert_i64(0, fire_at(&desk, MONDAY_MS + 2 * HOUR_MS)); // it has made its job
     assert_i64(0, fire_at(&desk, MONDAY_MS + 3 * HOUR_MS));
     assert_i64(1, fire_at(&desk, MONDAY_MS + 4 * HOUR_MS));
     assert_i64(4, look(&desk, "b").runs);

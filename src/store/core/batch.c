@@ -9,10 +9,11 @@
  *    nothing, and leaves the transaction whole. Any other error fails the batch.
  * 4. A batch of which nothing was committed may be done again, a bounded number of times: rules
  * have no effect outside of the set. */
-#include "store/core/set.h"
+#include "store/core/keys.h"
 
 #include "base/diag.h"
 #include "store/core/course.h"
+#include "store/core/deadline.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -50,18 +51,18 @@ static bool room_for(struct pawl__set *set, size_t jobs)
     return submits && news;
 }
 
-/* Nothing is gathered of an operation of which a job has to go through the set. */
-static enum pawl_err gather_submit(struct pawl__set *set, struct pawl__op *op, bool *taken)
+/* Nothing is gathered of jobs of which one has to go through the set. */
+static enum pawl_err gather_jobs(struct pawl__set *set, const struct pawl__new_job *jobs,
+                                 size_t count, bool *taken)
 {
     const struct pawl__quick *quick = pawl__core_quick(set->table);
     struct pawl__gathered *gathered = &set->gathered;
-    size_t count = op->submit.count;
     for (size_t i = 0; quick->suits && i < count; i++) {
-        if (!quick->suits(set->backend, &op->submit.jobs[i])) return PAWL_OK;
+        if (!quick->suits(set->backend, &jobs[i])) return PAWL_OK;
     }
     if (!room_for(set, count)) return pawl__fail_nomem(set->diag);
     for (size_t i = 0; i < count; i++) {
-        const struct pawl__new_job *job = &op->submit.jobs[i];
+        const struct pawl__new_job *job = &jobs[i];
         struct pawl__new *to = &gathered->news[gathered->new_count + i];
         enum pawl_err err =
             set->table->lane(set->backend, job->spec->queue, job->spec->type, &to->lane, NULL);
@@ -72,8 +73,15 @@ static enum pawl_err gather_submit(struct pawl__set *set, struct pawl__op *op, b
     }
     *taken = true;
     gathered->new_count += count;
-    gathered->submits[gathered->submit_count++] = op;
     return PAWL_OK;
+}
+
+static enum pawl_err gather_submit(struct pawl__set *set, struct pawl__op *op, bool *taken)
+{
+    struct pawl__gathered *gathered = &set->gathered;
+    enum pawl_err err = gather_jobs(set, op->submit.jobs, op->submit.count, taken);
+    if (!err && *taken) gathered->submits[gathered->submit_count++] = op;
+    return err;
 }
 
 static void accept(struct pawl__set *set, const struct pawl__new *job, struct pawl_submitted *out)
@@ -115,6 +123,49 @@ static enum pawl_err flush_submits(struct pawl__set *set)
     }
     gathered->submit_count = gathered->new_count = 0;
     return err;
+}
+
+/* ---- plain jobs that a rule makes ---- */
+
+enum pawl_err pawl__core_plain(struct pawl__set *set, const struct pawl__new_job *job, bool *taken)
+{
+    bool plain = job->fresh_id && !job->key_count && !pawl__first_deadline(job->spec);
+    *taken = false;
+    if (!pawl__core_quick(set->table)->submit_plain || set->careful || !plain) return PAWL_OK;
+    return gather_jobs(set, job, 1, taken);
+}
+
+/* What could not be written so goes through the set. */
+static enum pawl_err submit_all(struct pawl__set *set, const struct pawl__new *news, size_t count)
+{
+    enum pawl_err err = PAWL_OK;
+    for (size_t i = 0; !err && i < count; i++) {
+        struct pawl__op ask = { .kind = PAWL__OP_SUBMIT,
+                                .submit = { .jobs = news[i].job, .count = 1 } };
+        struct pawl_submitted out;
+        err = pawl__submit_one(set, &ask, news[i].job, &out);
+    }
+    return err;
+}
+
+enum pawl_err pawl__core_plain_write(struct pawl__set *set)
+{
+    struct pawl__gathered *gathered = &set->gathered;
+    const struct pawl__new *news = gathered->news;
+    size_t count = gathered->new_count;
+    bool taken = false;
+    assert(!gathered->submit_count); // or the answers would be for those
+    if (!count) return PAWL_OK;
+    gathered->new_count = 0;
+    enum pawl_err err =
+        pawl__core_quick(set->table)->submit_plain(set->backend, news, count, &taken);
+    if (err) return err;
+    if (taken) return submit_all(set, news, count);
+    for (size_t i = 0; i < count; i++) {
+        struct pawl_submitted out;
+        accept(set, &news[i], &out);
+    }
+    return PAWL_OK;
 }
 
 /* ---- plain completions ---- */

@@ -43,8 +43,7 @@ enum pawl_err pawl__key_refuse(struct pawl__op *op, const struct pawl__key *key,
 {
     static const char *const fields[] = { [PAWL__KEY_IDEMPOTENCY] = "idempotency_key",
                                           [PAWL__KEY_BUSINESS] = "business_key",
-                                          [PAWL__KEY_UNIQUE] = "unique",
-                                          [PAWL__KEY_FIRING] = "schedule" };
+                                          [PAWL__KEY_UNIQUE] = "unique" };
     const char *field = fields[key->kind];
     const char *what = key->kind == PAWL__KEY_UNIQUE ? "unique key" : field;
     char text[PAWL_JOB_ID_TEXT_BYTES];

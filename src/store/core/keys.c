@@ -48,13 +48,6 @@ struct pawl__set_key *pawl__set_want_key(struct pawl__set *set, const uint8_t di
     return key;
 }
 
-struct pawl__set_key *pawl__set_want_guarded_key(struct pawl__set *set, const uint8_t digest[16])
-{
-    struct pawl__set_key *key = pawl__set_want_key(set, digest);
-    if (key && !key->read) key->guarded = true;
-    return key;
-}
-
 void pawl__set_want_holders(struct pawl__set *set)
 {
     for (size_t i = set->key_count - set->unread_keys; i < set->key_count; i++) {

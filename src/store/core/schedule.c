@@ -4,7 +4,10 @@
 #include "store/core/keys.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { PARSED_MAX = 128, PARSED_BYTES = 64 }; /* expressions, and bytes of one */
 
 static struct pawl__schedule *row_of(const struct pawl__turn *turn)
 {
@@ -56,6 +59,49 @@ static bool find_zone(struct pawl__turn *turn, const char *name)
     return true;
 }
 
+/* Expressions that were parsed, each in the place that its text says: schedules have few different
+ * ones. What an expression means depends on nothing else, so it is never out of date. */
+struct pawl__parsed {
+    struct {
+        char text[PARSED_BYTES]; /* "": nothing is here */
+        int32_t dialect;
+        struct pawl__cron cron;
+    } at[PARSED_MAX];
+};
+
+static size_t place_of(const struct pawl__schedule_plan *plan, size_t len)
+{
+    uint32_t hash = 2166136261U ^ (uint32_t)plan->dialect; // FNV-1a
+    for (size_t i = 0; i < len; i++) {
+        hash = (hash ^ (uint8_t)plan->expression[i]) * 16777619U;
+    }
+    return (hash ^ hash >> 16) % PARSED_MAX;
+}
+
+/* Without memory for those, or if it is long, it is parsed anew. */
+static bool parse(struct pawl__set *set, const struct pawl__schedule_plan *plan,
+                  struct pawl__cron *out)
+{
+    size_t len = strlen(plan->expression);
+    if (!set->parsed) set->parsed = calloc(1, sizeof *set->parsed);
+    bool keeps = set->parsed && len < PARSED_BYTES;
+    size_t at = keeps ? place_of(plan, len) : 0;
+    bool known = keeps && set->parsed->at[at].dialect == plan->dialect &&
+                 memcmp(set->parsed->at[at].text, plan->expression, len + 1) == 0;
+    if (known) {
+        *out = set->parsed->at[at].cron;
+        return true;
+    }
+    if (pawl__cron_parse(plan->expression, (enum pawl_dialect)plan->dialect, out, NULL, NULL)) {
+        return false;
+    }
+    if (!keeps) return true;
+    memcpy(set->parsed->at[at].text, plan->expression, len + 1);
+    set->parsed->at[at].dialect = plan->dialect;
+    set->parsed->at[at].cron = *out;
+    return true;
+}
+
 bool pawl__turn_read_table(struct pawl__turn *turn)
 {
     const struct pawl__schedule_plan *plan = plan_of(turn);
@@ -65,9 +111,8 @@ bool pawl__turn_read_table(struct pawl__turn *turn)
                                             .end_at_ms = plan->end_at_ms };
     turn->no_zone = false;
     if (!plan->expression || !*plan->expression) return read_instants(turn, plan->instants);
-    enum pawl_err err = pawl__cron_parse(plan->expression, (enum pawl_dialect)plan->dialect,
-                                         &turn->table.cron, NULL, NULL);
-    turn->no_zone = err || !find_zone(turn, plan->zone);
+    bool parsed = parse(turn->set, plan, &turn->table.cron);
+    turn->no_zone = !parsed || !find_zone(turn, plan->zone);
     return !turn->no_zone;
 }
 
@@ -268,7 +313,7 @@ void pawl__turn_want_due(struct pawl__turn *turn, int64_t due_ms)
         return;
     }
     for (size_t i = 0; i < turn->job_count; i++) {
-        pawl__child_make(turn, &turn->jobs[i], fires[i], due_of(turn, fires[i]), true);
+        pawl__child_make(turn, &turn->jobs[i], fires[i], due_of(turn, fires[i]));
         pawl__child_want(turn, &turn->jobs[i]);
     }
     if (turn->job_count) pawl__children_want(turn);
@@ -301,11 +346,13 @@ static void enter_skipped(struct pawl__turn *turn, int64_t at_ms, const struct p
                                                   .detail = made->detail });
 }
 
+/* Instants that make jobs only grow: after a clock was set back none makes a second one. */
 static enum pawl_err fire_one(struct pawl__turn *turn, struct pawl__child *child)
 {
     struct pawl__made made;
+    if (child->at_ms <= row_of(turn)->last_at_ms) return PAWL_OK;
     enum pawl_err err = pawl__child_submit(turn, child, false, &made);
-    if (err || made.known) return err;
+    if (err) return err;
     if (made.skip) {
         enter_skipped(turn, child->at_ms, &made);
     } else {
@@ -360,7 +407,9 @@ static struct pawl__turn *begin(struct pawl__set *set, struct pawl__record *sche
                               &(struct pawl__schedule_plan){ .name = schedule->row.schedule.name });
     if (!plan || !plan->there) return NULL;
     struct pawl__turn *turn = pawl__turn_new(set, schedule, plan);
-    if (!turn || turn->no_zone) return turn;
+    if (!turn) return NULL;
+    turn->quick = true;
+    if (turn->no_zone) return turn;
     struct pawl__schedule *row = row_of(turn);
     if (row->state == PAWL_SCHEDULE_HELD) {
         pawl__turn_enter_change(turn, "released", NULL, NULL);
@@ -439,7 +488,7 @@ enum pawl_err pawl__scan_fire(struct pawl__set *set, struct pawl__op *op)
         err = carry_out(all[i]);
         op->sweep.moved += all[i]->made;
     }
-    return err;
+    return err ? err : pawl__core_plain_write(set);
 }
 
 /* All was done by the scan. */

@@ -2,7 +2,9 @@
  *
  * The row of a schedule is the lock of its definition, its history and its members. A transaction
  * that has it moves `next_at_ms` forward in the same breath as it makes the jobs, so an instant is
- * decided once; a key of name and instant, held by the job, says so even if the clock is set back.
+ * decided once. If the clock is set back and the schedule is resumed or edited then, `next_at_ms`
+ * goes back too; so an instant that is not behind `last_at_ms`, the last one that made a job, makes
+ * none.
  *
  * What is done about one schedule is a turn. A turn is prepared first: which instants fire, the
  * jobs that they would make, the keys of those, and the jobs of earlier firings are wanted; when
@@ -39,7 +41,6 @@ struct pawl__child {
     int64_t due_ms; /* with jitter */
     struct pawl_job_spec spec;
     struct pawl__new_job job;
-    struct pawl__key key; /* of the instant; kind 0: it has none */
 };
 
 struct pawl__turn {
@@ -48,6 +49,7 @@ struct pawl__turn {
     struct pawl__timetable table;
     bool no_zone;  /* its zone is not there */
     bool released; /* it was held, and is so no longer */
+    bool quick;    /* its jobs may be written without rows in the set */
     bool fires;    /* instants are to be decided: `late` and `jobs` */
     struct pawl__late late;
     struct pawl__child *jobs;
@@ -84,9 +86,9 @@ void pawl__turn_enter_change(struct pawl__turn *turn, const char *reason, const 
 
 /* ---- schedule_job.c ---- */
 
-/* A job for an instant, and for one that an operator wants: `keyed` false. */
+/* A job for an instant, or for one that an operator wants. */
 void pawl__child_make(struct pawl__turn *turn, struct pawl__child *child, int64_t at_ms,
-                      int64_t due_ms, bool keyed);
+                      int64_t due_ms);
 /* Want its keys. */
 void pawl__child_want(struct pawl__turn *turn, const struct pawl__child *child);
 /* Want the jobs of earlier firings, as the overlap policy needs them. */
@@ -94,7 +96,6 @@ void pawl__children_want(struct pawl__turn *turn);
 
 struct pawl__made {
     enum pawl_skip skip; /* NONE: the job was made */
-    bool known;          /* the instant was fired before: nothing was done */
     bool queued;
     int64_t cancelled;
     const char *detail; /* of a skip */

@@ -151,11 +151,10 @@ static void make_keys(struct pawl__turn *turn, struct pawl__child *child)
     }
     set->failed |= err == PAWL_ERR_NOMEM;
     pawl__buf_release(&buf);
-    if (child->key.kind) child->job.keys[child->job.key_count++] = child->key;
 }
 
 void pawl__child_make(struct pawl__turn *turn, struct pawl__child *child, int64_t at_ms,
-                      int64_t due_ms, bool keyed)
+                      int64_t due_ms)
 {
     const struct pawl__schedule_plan *plan = plan_of(turn);
     *child = (struct pawl__child){ .at_ms = at_ms, .due_ms = due_ms };
@@ -171,19 +170,13 @@ void pawl__child_make(struct pawl__turn *turn, struct pawl__child *child, int64_
                                          .on_success = plan->on_success,
                                          .on_failure = plan->on_failure };
     child->job.ties = pawl__follow_ties(&child->job);
-    if (keyed) child->key = pawl__key_firing(plan->name, at_ms);
     make_keys(turn, child);
 }
 
 void pawl__child_want(struct pawl__turn *turn, const struct pawl__child *child)
 {
     for (size_t i = 0; i < child->job.key_count; i++) {
-        const struct pawl__key *key = &child->job.keys[i];
-        if (key->kind == child->key.kind) { // its schedule is locked
-            pawl__set_want_guarded_key(turn->set, key->digest);
-        } else {
-            pawl__set_want_key(turn->set, key->digest);
-        }
+        pawl__set_want_key(turn->set, child->job.keys[i].digest);
     }
     if (turn->set->careful) pawl__set_want(turn->set, child->job.id, PAWL__NEED_NONE);
 }
@@ -292,15 +285,6 @@ static void overlap(struct pawl__turn *turn, struct pawl__made *made)
 
 /* ---- making it ---- */
 
-static bool was_fired(const struct pawl__set *set, const struct pawl__key *key)
-{
-    const struct pawl__set_key *held = key->kind ? pawl__set_find_key(set, key->digest) : NULL;
-    for (size_t i = 0; held && i < held->count; i++) {
-        if (!held->holders[i].removed) return true;
-    }
-    return held && held->held;
-}
-
 static const char *detail_of(struct pawl__turn *turn)
 {
     return pawl__set_text(turn->set, turn->diag.text, strlen(turn->diag.text) + 1);
@@ -340,6 +324,12 @@ static void remember(struct pawl__turn *turn, const struct pawl__child *child, b
     if (turn->queued.count) tie(turn, child->job.id);
 }
 
+/* Does nothing in this transaction ask for the row of the job? */
+static bool is_on_its_own(const struct pawl__turn *turn)
+{
+    return turn->quick && plan_of(turn)->overlap == PAWL_OVERLAP_ALLOW && !turn->queued.count;
+}
+
 enum pawl_err pawl__child_submit(struct pawl__turn *turn, struct pawl__child *child, bool force,
                                  struct pawl__made *out)
 {
@@ -348,13 +338,17 @@ enum pawl_err pawl__child_submit(struct pawl__turn *turn, struct pawl__child *ch
     struct pawl__op ask = { .kind = PAWL__OP_SUBMIT,
                             .diag = &turn->diag,
                             .submit = { .jobs = &child->job, .count = 1 } };
-    *out = (struct pawl__made){ .known = was_fired(set, &child->key) };
-    if (out->known) return PAWL_OK;
+    *out = (struct pawl__made){ .skip = PAWL_SKIP_NONE };
     if (!force) overlap(turn, out);
     if (out->skip) return PAWL_OK;
     child->spec.pending = out->queued;
-    enum pawl_err err = pawl__submit_one(set, &ask, &child->job, &submitted);
-    if (err || submitted.deduplicated) return refuse(turn, err, &submitted, out);
+    bool taken = false;
+    enum pawl_err err = is_on_its_own(turn) ? pawl__core_plain(set, &child->job, &taken) : PAWL_OK;
+    if (err) return err;
+    if (!taken) {
+        err = pawl__submit_one(set, &ask, &child->job, &submitted);
+        if (err || submitted.deduplicated) return refuse(turn, err, &submitted, out);
+    }
     turn->made++;
     remember(turn, child, out->queued);
     return set->failed ? pawl__fail_nomem(set->diag) : PAWL_OK;

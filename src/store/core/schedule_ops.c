@@ -70,7 +70,7 @@ static void want_run(struct pawl__turn *turn)
         set->failed = true;
         return;
     }
-    pawl__child_make(turn, turn->jobs, set->now_ms, set->now_ms, false);
+    pawl__child_make(turn, turn->jobs, set->now_ms, set->now_ms);
     pawl__child_want(turn, turn->jobs);
     pawl__children_want(turn);
 }

@@ -262,6 +262,7 @@ void pawl__set_release(struct pawl__set *set)
     pawl__notices_release(&set->notices);
     pawl__catalog_release(&set->catalog);
     pawl__zones_free(set->zones);
+    free(set->parsed);
     pawl__idgen_release(&set->ids);
     memset(set, 0, sizeof *set);
 }

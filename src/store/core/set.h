@@ -282,7 +282,6 @@ struct pawl__set_key {
     uint8_t digest[16];
     bool read;
     bool held;                        /* by another transaction, when it was read without waiting */
-    bool guarded;                     /* by the lock of a row: it needs none of its own */
     struct pawl__key_holder *holders; /* by id, oldest first; in the set's arena */
     size_t count, cap;
 };
@@ -329,7 +328,8 @@ struct pawl__set {
     struct pawl__notices notices; /* what listeners are told of the newest batch */
     struct pawl__idgen ids;       /* of jobs that rules make; its clock is `now_ms` */
     struct pawl_clock id_clock;
-    struct pawl__zones *zones; /* NULL: not yet used */
+    struct pawl__zones *zones;   /* NULL: not yet used */
+    struct pawl__parsed *parsed; /* expressions of schedules; NULL: not yet used */
     struct pawl__catalog catalog;
     int64_t now_ms;            /* of the transaction */
     int64_t boost_ms;          /* as the store was made with: set when it is opened */
@@ -454,8 +454,6 @@ void *pawl__set_grow(struct pawl__set *set, void *array, size_t *cap, size_t cou
 /* The holders of a key; `read` false: not yet. NULL: no memory, or for _find that it is not in the
  * set. */
 struct pawl__set_key *pawl__set_want_key(struct pawl__set *set, const uint8_t digest[16]);
-/* A key that is only written by transactions that have locked a certain row, as this one has. */
-struct pawl__set_key *pawl__set_want_guarded_key(struct pawl__set *set, const uint8_t digest[16]);
 struct pawl__set_key *pawl__set_find_key(const struct pawl__set *set, const uint8_t digest[16]);
 /* Where in a key's holders a job is, or where it belongs. */
 size_t pawl__key_place(const struct pawl__set_key *key, struct pawl_job_id id, bool *there);
@@ -627,6 +625,12 @@ enum { PAWL__PEEK_MAX = 16 }; /* operations of a batch that may all be in vain *
  * `left` was filled with. */
 size_t pawl__core_peek(struct pawl__set *set, struct pawl__op **ops, size_t count,
                        struct pawl__op *left[PAWL__PEEK_MAX]);
+/* A new job that a rule makes, of an operation that is run alone. `taken`: it is plain, no rule
+ * will ask for its row, and it is written with others by the next pawl__core_plain_write, before
+ * the set is stored; borrowed until then. Otherwise it is to be submitted as any other. */
+PAWL_MUST_CHECK enum pawl_err pawl__core_plain(struct pawl__set *set,
+                                               const struct pawl__new_job *job, bool *taken);
+PAWL_MUST_CHECK enum pawl_err pawl__core_plain_write(struct pawl__set *set);
 /* The table's fast paths (quick.c). */
 const struct pawl__quick *pawl__core_quick(const struct pawl__core_table *table);
 

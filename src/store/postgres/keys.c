@@ -146,14 +146,18 @@ static bool is_locked(const struct pawl__backend *pg, int64_t number)
 static enum pawl_err lock_unnamed(struct pawl__backend *pg, const struct pawl__set_key *keys,
                                   size_t count)
 {
-    int64_t *numbers = pawl__arena_alloc(&pg->arena, count * sizeof *numbers);
     size_t unnamed = 0;
-    if (!numbers) return pawl__fail_nomem(pg->set.diag);
     for (size_t i = 0; i < count; i++) {
-        int64_t number = lock_number(keys[i].digest);
-        if (!keys[i].guarded && !is_locked(pg, number)) numbers[unnamed++] = number;
+        unnamed += !is_locked(pg, lock_number(keys[i].digest));
     }
     if (!unnamed) return PAWL_OK;
+    int64_t *numbers = pawl__arena_alloc(&pg->arena, unnamed * sizeof *numbers);
+    if (!numbers) return pawl__fail_nomem(pg->set.diag);
+    unnamed = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t number = lock_number(keys[i].digest);
+        if (!is_locked(pg, number)) numbers[unnamed++] = number;
+    }
     lock_numbers(pg, numbers, unnamed);
     return PAWL_OK;
 }
@@ -187,8 +191,8 @@ static void send_try(struct pawl__backend *pg, const struct pawl__set_key *keys,
     pawl__pg_call(&pg->writer, PG_KEY_TRY);
     pawl__pg_bind(&pg->writer, PG_KEY_TRY_number, PAWL__PG_LOCK_KEYS);
     struct pawl__pg_list *numbers = pawl__pg_list(&pg->writer, PG_KEY_TRY_numbers, PAWL__PG_INTS);
-    for (size_t i = 0; i < count && numbers->count < PAWL__PG_KEY_LOCKS_MAX; i++) {
-        if (!keys[i].guarded) pawl__pg_list_add(numbers, lock_number(keys[i].digest));
+    for (size_t i = 0; i < count && i < PAWL__PG_KEY_LOCKS_MAX; i++) {
+        pawl__pg_list_add(numbers, lock_number(keys[i].digest));
     }
     pawl__pg_send_keep(&pg->writer, SLOT_LOCKED);
 }
@@ -196,11 +200,8 @@ static void send_try(struct pawl__backend *pg, const struct pawl__set_key *keys,
 static void read_try(struct pawl__backend *pg, struct pawl__set_key *keys, size_t count)
 {
     const PGresult *locked = pg->writer.kept[SLOT_LOCKED];
-    int row = 0;
     for (size_t i = 0; i < count; i++) {
-        if (keys[i].guarded) continue;
-        keys[i].held = row >= PQntuples(locked) || !pawl__pg_bool(locked, row, 0);
-        row++;
+        keys[i].held = (int)i >= PQntuples(locked) || !pawl__pg_bool(locked, (int)i, 0);
     }
 }
 
