@@ -55,6 +55,13 @@ struct side {
     bool locked; /* it waited for a lock when last looked at */
     struct pawl__new_job new_job;
     struct pawl_submitted submitted;
+    struct {
+        struct pawl__new_flow flow;
+        struct pawl__flow_node node;
+        struct pawl__flow_edge edge;
+        struct pawl__flow_group groups[2];
+        struct pawl__flow_left left;
+    } more;
     enum pawl_err extended;
 };
 
@@ -68,6 +75,8 @@ struct play {
     bool moved; /* what was last done in turn has changed the job */
 };
 
+enum adds { NOTHING, BESIDE, BELOW };
+
 struct act {
     const char *name;
     enum pawl__op_kind kind;
@@ -75,6 +84,7 @@ struct act {
     enum pawl__schedule_control schedule;
     enum pawl_conflict on_conflict;
     bool unique;     /* a submit with the unique key of UNCHECKED */
+    enum adds adds;  /* a submit of one more node to the flow of LAST_NODE */
     int64_t late_ms; /* the time has come for it only then */
     bool skips;      /* passes over what somebody holds */
     bool walks;      /* makes many round trips */
@@ -105,8 +115,63 @@ static struct pawl__key unique_key(const struct pawl_job_spec *spec)
     return key;
 }
 
+enum { TIE_FLOW = 8, TIE_SCHEDULE = 16 };
+
+static struct pawl__flow_node flow_node(int32_t no, struct pawl_job_id id, const char *name,
+                                        int32_t waits_for)
+{
+    return (struct pawl__flow_node){ .flow = numbered_id(9),
+                                     .no = no,
+                                     .id = id,
+                                     .name = name,
+                                     .kind = PAWL_FLOW_KIND_JOB,
+                                     .join = PAWL_FLOW_JOIN_ALL,
+                                     .parent = PAWL_FLOW_PARENT_CANCEL,
+                                     .select = PAWL_FLOW_SELECT_EACH,
+                                     .state = waits_for ? PAWL_STATE_PENDING : PAWL_STATE_ACTIVE,
+                                     .pending = waits_for };
+}
+
+/* As it is made from what was read when node 1 had not ended. */
+static void fill_more(struct play *play, struct side *side)
+{
+    const struct pawl_job_id flow = numbered_id(9);
+    struct pawl_job_id id = numbered_id((uint8_t)(2 + (side - play->sides)));
+    bool below = side->act->adds == BELOW;
+    side->new_job = job_new(&play->rig, &(struct pawl_job_spec){ .id = &id, .pending = below });
+    side->new_job.ties = TIE_FLOW;
+    side->more.node = flow_node(2, id, "B", below);
+    side->more.edge = (struct pawl__flow_edge){
+        .flow = flow, .parent = 1, .child = 2, .on = PAWL_FLOW_ON_SUCCESS
+    };
+    const int32_t groups[] = { PAWL__FLOW_WORK, PAWL__FLOW_ALL };
+    for (int i = 0; i < 2; i++) {
+        side->more.groups[i] =
+            (struct pawl__flow_group){ .flow = flow, .no = groups[i], .tally.total = 1 };
+    }
+    side->more.left = (struct pawl__flow_left){ .ended = false };
+    side->more.flow = (struct pawl__new_flow){ .known = 1,
+                                               .adds = true,
+                                               .left = &side->more.left,
+                                               .row = { .id = flow },
+                                               .groups = side->more.groups,
+                                               .group_count = 2,
+                                               .nodes = &side->more.node,
+                                               .node_count = 1,
+                                               .edges = &side->more.edge,
+                                               .edge_count = below };
+    side->op.submit.jobs = &side->new_job;
+    side->op.submit.count = 1;
+    side->op.submit.flow = &side->more.flow;
+    side->op.submit.out = &side->submitted;
+}
+
 static void fill_submit(struct play *play, struct side *side)
 {
+    if (side->act->adds) {
+        fill_more(play, side);
+        return;
+    }
     struct pawl_job_id id = numbered_id((uint8_t)(2 + (side - play->sides)));
     side->new_job = job_new(&play->rig, &(struct pawl_job_spec){ .id = &id, .business_key = "k" });
     if (side->act->unique) {
@@ -398,6 +463,10 @@ static char *outcome(struct play *play)
                             " broken), ', ' ORDER BY no), '') FROM pawl_flow_node");
     pawl__buf_printf(&buf, "nodes %s\n", PQgetvalue(rest, 0, 0));
     PQclear(rest);
+    rest = say(play->watch, "SELECT coalesce(string_agg(concat_ws(' ', state, nodes), ', '), '')"
+                            " FROM pawl_flow");
+    pawl__buf_printf(&buf, "flows %s\n", PQgetvalue(rest, 0, 0));
+    PQclear(rest);
     rest = say(play->watch,
                "SELECT coalesce(string_agg(concat_ws(' ', state, next_at_ms, runs, skips, entries,"
                " length(children), length(queued)), ', '), '') FROM pawl_schedule");
@@ -454,6 +523,7 @@ enum {
     PERISHES,                  /* it is available, and expires before the late ones come */
     UNCHECKED,                 /* an application has submitted it with policies of its own */
     SIBLINGS,                  /* it and another one run, and a third one waits for both */
+    LAST_NODE,                 /* it runs, and is all of its flow */
     INSTANT                    /* it runs, and later ones of its schedule wait for it */
 };
 
@@ -490,58 +560,47 @@ static void lapse_run(struct play *play)
     assert_state(AVAILABLE, state_of(&play->rig, play->id));
 }
 
-enum { TIE_FLOW = 8, TIE_SCHEDULE = 16 };
-
-/* A flow of three: 3 waits for 1 and 2, which run. The second side is about 2. */
-static void submit_siblings(struct play *play)
+/* A flow of three: 3 waits for 1 and 2, which run. The second side is about 2. Or of 1 alone. */
+static void submit_flow(struct play *play, uint8_t count)
 {
+    static const char *const names[] = { "A", "B", "J" };
     const struct pawl_job_id flow = numbered_id(9);
     struct pawl__flow_node nodes[3];
     struct pawl__new_job jobs[3];
     struct pawl_submitted out[3];
-    for (uint8_t i = 0; i < 3; i++) {
+    for (uint8_t i = 0; i < count; i++) {
         struct pawl_job_id id = numbered_id((uint8_t)(i + 1));
         bool waits = i == 2;
         jobs[i] = job_new(&play->rig, &(struct pawl_job_spec){
                                           .id = &id, .pending = waits, .retry.attempts_max = 1 });
         jobs[i].ties = TIE_FLOW;
-        nodes[i] =
-            (struct pawl__flow_node){ .flow = flow,
-                                      .no = i + 1,
-                                      .id = id,
-                                      .name = waits ? "J"
-                                              : i   ? "B"
-                                                    : "A",
-                                      .kind = PAWL_FLOW_KIND_JOB,
-                                      .join = PAWL_FLOW_JOIN_ALL,
-                                      .parent = PAWL_FLOW_PARENT_CANCEL,
-                                      .select = PAWL_FLOW_SELECT_EACH,
-                                      .state = waits ? PAWL_STATE_PENDING : PAWL_STATE_ACTIVE,
-                                      .pending = waits ? 2 : 0 };
+        nodes[i] = flow_node(i + 1, id, names[i], waits ? 2 : 0);
     }
     const struct pawl__flow_group groups[] = {
-        { .flow = flow, .no = PAWL__FLOW_WORK, .tally.total = 3 },
-        { .flow = flow, .no = PAWL__FLOW_ALL, .tally.total = 3 },
+        { .flow = flow, .no = PAWL__FLOW_WORK, .tally.total = count },
+        { .flow = flow, .no = PAWL__FLOW_ALL, .tally.total = count },
     };
     const struct pawl__flow_edge edges[] = {
         { .flow = flow, .parent = 1, .child = 3, .on = PAWL_FLOW_ON_SUCCESS },
         { .flow = flow, .parent = 2, .child = 3, .on = PAWL_FLOW_ON_SUCCESS },
     };
     const struct pawl__new_flow new_flow = {
-        .row = { .id = flow, .state = PAWL_FLOW_RUNNING, .nodes = 3 },
+        .row = { .id = flow, .state = PAWL_FLOW_RUNNING, .nodes = count },
         .groups = groups,
         .group_count = 2,
         .nodes = nodes,
-        .node_count = 3,
+        .node_count = count,
         .edges = edges,
-        .edge_count = 2,
+        .edge_count = count == 3 ? 2 : 0,
     };
     struct pawl__op op = { .kind = PAWL__OP_SUBMIT,
                            .diag = &play->rig.diag,
-                           .submit = { .jobs = jobs, .count = 3, .flow = &new_flow, .out = out } };
+                           .submit = {
+                               .jobs = jobs, .count = count, .flow = &new_flow, .out = out } };
     assert_ok(&play->rig, pawl__store_do(play->rig.store, &op));
     pawl__arena_release(&op.arena);
-    assert_int_equal(2, claim_n(&play->rig, QUEUE, 5).count);
+    assert_int_equal(count == 3 ? 2 : 1, claim_n(&play->rig, QUEUE, 5).count);
+    if (count < 3) return;
     play->sides[1].id = numbered_id(2);
     play->sides[1].ref = (struct pawl_run){ numbered_id(2), 1 };
 }
@@ -580,8 +639,10 @@ static void set_scene(struct play *play, int scene)
         play->sides[i].id = id;
         play->sides[i].ref = play->ref;
     }
-    if (scene == SIBLINGS) submit_siblings(play);
-    if (scene == SIBLINGS) return;
+    if (scene == SIBLINGS || scene == LAST_NODE) {
+        submit_flow(play, scene == SIBLINGS ? 3 : 1);
+        return;
+    }
     if (scene == UNCHECKED) submit_unchecked(play);
     if (scene == UNCHECKED) return;
     if (scene == PERISHES) spec.expires_in_ms = LEASE_MS;
@@ -782,6 +843,20 @@ static void siblings_that_end_at_once(void **state)
         { .name = "pause flow", FLOW_CONTROL(PAUSE), .walks = true },
     };
     every_pair(*state, SIBLINGS, acts, COUNT(acts));
+}
+
+/* A flow that is about to end takes one more node, or has ended. */
+static void last_node_and_one_more(void **state)
+{
+    static const struct act acts[] = {
+        { .name = "add beside", .kind = PAWL__OP_SUBMIT, .adds = BESIDE, .walks = true },
+        { .name = "add below", .kind = PAWL__OP_SUBMIT, .adds = BELOW, .walks = true },
+        { .name = "complete", .kind = PAWL__OP_COMPLETE, .walks = true },
+        { .name = "fail", .kind = PAWL__OP_FAIL, .walks = true },
+        { .name = "cancel", CONTROL(CANCEL), .walks = true },
+        { .name = "cancel flow", FLOW_CONTROL(CANCEL), .walks = true },
+    };
+    pairs_with(2, *state, LAST_NODE, acts, COUNT(acts));
 }
 
 /* An instant makes one job, which is released by the end of the one before it, whoever is first. */
@@ -998,6 +1073,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(job_that_waits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(job_that_runs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(siblings_that_end_at_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(last_node_and_one_more, set_up, tear_down),
         cmocka_unit_test_setup_teardown(instants_that_come, set_up, tear_down),
         cmocka_unit_test_setup_teardown(notes_of_a_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(job_whose_run_was_reported, set_up, tear_down),
