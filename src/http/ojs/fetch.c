@@ -434,7 +434,7 @@ static void ask_next(struct pawl__request *request)
 {
     struct fetch *fetch = request->state;
     struct pawl_claim claim;
-    struct pawl_diag diag;
+    struct pawl_diag diag = { 0 };
     if (pawl__request_gone(request) || !next_piece(request, fetch, &claim)) {
         end_round(request);
         return;

@@ -90,6 +90,7 @@ static struct pawl_job job_of(const struct pawl_job_spec *spec,
     job.type = spec->type;
     job.queue = spec->queue ? spec->queue : "default";
     job.state = submitted->state;
+    if (job.state == PAWL_STATE_PENDING) job.hold = "submitter";
     job.priority = spec->priority;
     job.attempts_max = spec->retry.attempts_max ? spec->retry.attempts_max : 3;
     job.created_at_ms = now_ms;
