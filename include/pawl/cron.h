@@ -2,9 +2,9 @@
  * template of a job; at each instant of the recurrence one job is made from the template.
  * docs/cron.md explains the rules.
  *
- * An instant is fired in one transaction, guarded by the schedule's `next_at_ms` and by a key of
- * schedule and instant: it makes one job, however many nodes share the store. Nodes fire by
- * themselves; without a node, pawl_upkeep_turn does.
+ * An instant is fired in one transaction, which locks the schedule and moves its `next_at_ms` and
+ * the instant that made its last job forward: it makes one job, however many nodes share the store.
+ * Nodes fire by themselves; without a node, pawl_upkeep_turn does.
  *
  * Common errors and the last argument are those of <pawl/pawl.h>. */
 #ifndef PAWL_SCHEDULES_H
