@@ -244,6 +244,9 @@ PAWL_MUST_CHECK enum pawl_err pawl_schedules_get(struct pawl *pawl,
                                                  struct pawl_schedules *out,
                                                  struct pawl_diag *diag);
 void pawl_schedules_release(struct pawl_schedules *schedules);
+/* The recurrence of a schedule that was read, with its anchor, so that pawl_coming and
+ * pawl_recurrence_words count "@every" as the schedule does. Valid as long as the schedule. */
+struct pawl_recurrence pawl_schedule_recurrence(const struct pawl_schedule *schedule);
 
 /* Removes a schedule and its history. Its jobs stay, and those that were held are released.
  * `version` > 0: STALE unless it has this version. NOT_FOUND. */

@@ -264,6 +264,13 @@ enum pawl_err pawl_schedules_get(struct pawl *pawl, const struct pawl_schedule_f
     return PAWL_OK;
 }
 
+struct pawl_recurrence pawl_schedule_recurrence(const struct pawl_schedule *schedule)
+{
+    struct pawl_recurrence recurrence = schedule->spec.recurrence;
+    recurrence.anchor_at_ms = schedule->anchor_at_ms;
+    return recurrence;
+}
+
 void pawl_schedules_release(struct pawl_schedules *schedules)
 {
     if (!schedules) return;

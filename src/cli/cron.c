@@ -31,9 +31,10 @@ static int put_schedule(struct pawl__cli *cli, const char *name, const char *ver
         pawl__cli_put_json(cli, &pawl__cli_schedule_shape, &schedules.at[0]);
     } else if (!code && !cli->quiet) {
         const struct pawl_schedule *schedule = &schedules.at[0];
+        const struct pawl_recurrence recurrence = pawl_schedule_recurrence(schedule);
         pawl__cli_put_text(&cli->out, "", verb);
         pawl__cli_put_text(&cli->out, " ", name);
-        pawl__cli_put_text(&cli->out, ": ", pawl__cli_cron_brief(cli, &schedule->spec.recurrence));
+        pawl__cli_put_text(&cli->out, ": ", pawl__cli_cron_brief(cli, &recurrence));
         put_next(cli, schedule);
         pawl__buf_add_text(&cli->out, "\n");
     }

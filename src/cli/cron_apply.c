@@ -369,11 +369,12 @@ static void plan_removals(struct plan *plan, const struct there *there)
             const char *name = old->spec.name;
             if (strcmp(old->group, group) != 0) continue;
             if (bsearch(&name, names, lines, sizeof *names, by_text)) continue;
+            const struct pawl_recurrence recurrence = pawl_schedule_recurrence(old);
             plan->at[plan->count++] = (struct change){
                 .name = name,
                 .action = REMOVE,
                 .version = old->version,
-                .detail = pawl__cli_cron_brief(cli, &old->spec.recurrence),
+                .detail = pawl__cli_cron_brief(cli, &recurrence),
             };
         }
     }

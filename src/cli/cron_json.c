@@ -117,7 +117,8 @@ static void print_words(const struct pawl__shape_writer *writer, const struct pa
     const struct pawl__cli *cli = writer->ctx;
     const struct pawl_schedule *schedule = base;
     char words[PAWL_RECURRENCE_WORDS_BYTES];
-    if (pawl_recurrence_words(&schedule->spec.recurrence, cli->now_ms, words, NULL)) return;
+    const struct pawl_recurrence recurrence = pawl_schedule_recurrence(schedule);
+    if (pawl_recurrence_words(&recurrence, cli->now_ms, words, NULL)) return;
     pawl__buf_add_json(writer->out, words, strlen(words));
 }
 

@@ -212,7 +212,7 @@ int pawl__cli_cron_next(struct pawl__cli *cli)
     code = pawl__cli_open(cli);
     if (!code) code = pawl__cli_cron_get(cli, text, &schedules);
     if (!code) {
-        recurrence = schedules.at[0].spec.recurrence;
+        recurrence = pawl_schedule_recurrence(&schedules.at[0]);
         code = show(cli, text, &recurrence);
     }
     pawl_schedules_release(&schedules);

@@ -14,7 +14,8 @@ enum { FIRES_SHOWN = 5, FIRINGS_SHOWN = 10 };
 static void when_cell(struct pawl__cli_table *table, const void *row)
 {
     const struct pawl_schedule *schedule = row;
-    pawl__cli_table_text(table, pawl__cli_cron_brief(table->cli, &schedule->spec.recurrence));
+    const struct pawl_recurrence recurrence = pawl_schedule_recurrence(schedule);
+    pawl__cli_table_text(table, pawl__cli_cron_brief(table->cli, &recurrence));
 }
 
 static void next_cell(struct pawl__cli_table *table, const void *row)
@@ -238,7 +239,8 @@ static void put_facts(struct pawl__cli *cli, const struct pawl_schedule *schedul
     pawl__cli_put_text(&cli->out, "Schedule ", schedule->spec.name);
     pawl__buf_add_text(&cli->out, "\n");
     pawl__cli_put_fact(cli, "description", PAWL__AS_NAME, &schedule->spec.description);
-    put_recurrence(cli, &schedule->spec.recurrence);
+    const struct pawl_recurrence recurrence = pawl_schedule_recurrence(schedule);
+    put_recurrence(cli, &recurrence);
     pawl__cli_put_label(cli, "state");
     pawl__buf_add_text(&cli->out, pawl_schedule_state_text(schedule->state));
     pawl__cli_put_text(&cli->out, ": ", schedule->reason);
@@ -257,9 +259,9 @@ static void put_facts(struct pawl__cli *cli, const struct pawl_schedule *schedul
 static int put_coming(struct pawl__cli *cli, const struct pawl_schedule *schedule)
 {
     if (schedule->state != PAWL_SCHEDULE_ACTIVE) return PAWL__CLI_EXIT_OK;
+    const struct pawl_recurrence recurrence = pawl_schedule_recurrence(schedule);
     pawl__cli_put_title(cli, "Next");
-    return pawl__cli_cron_put_coming(cli, &schedule->spec.recurrence, schedule->next_at_ms - 1,
-                                     FIRES_SHOWN);
+    return pawl__cli_cron_put_coming(cli, &recurrence, schedule->next_at_ms - 1, FIRES_SHOWN);
 }
 
 static int put_text(struct pawl__cli *cli, const struct pawl_schedule *schedule,

@@ -142,6 +142,7 @@ static void put_condition(struct pawl__buf *out, const struct line *line)
     const struct pawl_flow_arc *arc = line->drawing->links[line->drawing->ins[node->in]].arc;
     pawl__cli_put_text(out, out->len ? "; " : "", arc->label);
     pawl__cli_put_text(out, out->len ? "; when " : "when ", arc->when);
+    pawl__cli_put_text(out, ": ", arc->reason);
     if (arc->otherwise) pawl__buf_add_text(out, out->len ? "; otherwise" : "otherwise");
     if (arc->on != PAWL_FLOW_ON_SUCCESS) {
         pawl__buf_printf(out, "%son %s", out->len ? "; " : "", pawl__flow_on_words.at[arc->on]);
@@ -324,6 +325,7 @@ static const struct pawl__member arc_members[] = {
     PAWL__MEMBER("otherwise", BOOL, S, otherwise),
     PAWL__MEMBER("label", NAME, S, label),
     PAWL__MEMBER("verdict", OWN, S, verdict, .print = print_verdict),
+    PAWL__MEMBER("reason", NAME, S, reason),
 };
 static const struct pawl__shape arc_shape = PAWL__SHAPE(S, arc_members);
 #undef S

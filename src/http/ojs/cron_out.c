@@ -153,7 +153,8 @@ PRINT(print_words)
     const struct pawl_schedule *schedule = base;
     char words[PAWL_RECURRENCE_WORDS_BYTES];
     int64_t now_ms = schedule->settled_at_ms ? schedule->settled_at_ms : schedule->updated_at_ms;
-    if (pawl_recurrence_words(&schedule->spec.recurrence, now_ms, words, NULL)) return;
+    const struct pawl_recurrence recurrence = pawl_schedule_recurrence(schedule);
+    if (pawl_recurrence_words(&recurrence, now_ms, words, NULL)) return;
     add_text(writer, words);
 }
 
