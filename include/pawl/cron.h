@@ -29,7 +29,7 @@ enum {
     PAWL_SCHEDULE_NAME_BYTES_MAX = 255,
     PAWL_SCHEDULE_GROUP_BYTES_MAX = 100,
     PAWL_SCHEDULE_DESCRIPTION_BYTES_MAX = 1024,
-    PAWL_SCHEDULE_PAYLOAD_BYTES_MAX = 1024 * 1024, /* arguments of the job */
+    PAWL_SCHEDULE_PAYLOAD_BYTES_MAX = 1024 * 1024, /* arguments of the job, and `extra` */
     PAWL_SCHEDULE_QUEUED_MAX = 100,                /* jobs held by PAWL_OVERLAP_QUEUE */
     PAWL_CATCH_UP_MAX = 1000,                      /* more is PAWL_ERR_ARG */
     PAWL_CATCH_UP_DEFAULT = 11,

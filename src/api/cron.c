@@ -177,8 +177,14 @@ static enum pawl_err check_job(const struct pawl_job_spec *job, struct pawl__are
         if (diag) *diag = why;
         return err;
     }
-    if (out->spec.args.len > PAWL_SCHEDULE_PAYLOAD_BYTES_MAX) {
-        return pawl__fail_field(diag, PAWL_ERR_LIMIT, "job.args", "args is longer than %d bytes",
+    const struct {
+        const char *field;
+        size_t len;
+    } parts[] = { { "job.args", out->spec.args.len }, { "job.extra", out->spec.extra.len } };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i].len <= PAWL_SCHEDULE_PAYLOAD_BYTES_MAX) continue;
+        return pawl__fail_field(diag, PAWL_ERR_LIMIT, parts[i].field, "%s is longer than %d bytes",
+                                parts[i].field + sizeof "job." - 1,
                                 PAWL_SCHEDULE_PAYLOAD_BYTES_MAX);
     }
     return check_meta(out->spec.meta, arena, diag);

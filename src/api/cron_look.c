@@ -171,14 +171,16 @@ static enum pawl_err view(const struct pawl__schedule *row, const struct pawl__s
     return read_job(plan, arena, &out->spec.job);
 }
 
-/* A schedule that came or went between the two statements of a read is left out. */
-static enum pawl_err view_all(const struct pawl__schedule_rows *rows, int64_t now_ms,
+/* A schedule that came or went between the two statements of a read is left out. `limit`: one more
+ * than was asked for; if so many were found there are more, whatever is left out. */
+static enum pawl_err view_all(const struct pawl__schedule_rows *rows, int64_t limit, int64_t now_ms,
                               struct pawl__arena *arena, struct pawl_schedules *out,
                               struct pawl_diag *diag)
 {
     enum pawl_err err = PAWL_OK;
     out->at = pawl__arena_calloc(arena, rows->schedules_count + 1, sizeof *out->at);
     if (!out->at) return pawl__fail_nomem(diag);
+    out->more = limit && (int64_t)rows->schedules_count >= limit;
     for (size_t i = 0, k = 0; !err && i < rows->schedules_count; i++) {
         while (k < rows->plans_count && strcmp(rows->plans[k].name, rows->schedules[i].name) < 0) {
             k++;
@@ -205,7 +207,7 @@ static enum pawl_err read_rows(struct pawl *pawl, const struct pawl__schedule_as
     if (!err && rows.seen) {
         found = rows.seen->schedules;
     } else if (!err) {
-        err = view_all(&rows, pawl__clock_wall_ms(pawl->clock), owned, &found, diag);
+        err = view_all(&rows, ask->limit, pawl__clock_wall_ms(pawl->clock), owned, &found, diag);
     }
     if (err) {
         pawl__owned_free(owned);
@@ -258,10 +260,8 @@ enum pawl_err pawl_schedules_get(struct pawl *pawl, const struct pawl_schedule_f
                                             .group = shown(filter->group),
                                             .limit = limit + 1 };
     err = read_rows(pawl, &ask, out, diag);
-    if (err || (int64_t)out->count <= limit) return err; // a server has said whether there are more
-    out->count = (size_t)limit;
-    out->more = true;
-    return PAWL_OK;
+    if (!err && (int64_t)out->count > limit) out->count = (size_t)limit;
+    return err;
 }
 
 struct pawl_recurrence pawl_schedule_recurrence(const struct pawl_schedule *schedule)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRIES_MAX = 32 };
+enum { TRIES_MAX = 32, RESULTS_BYTES_MAX = 64 * 1024 * 1024 };
 
 struct name {
     const char *text;
@@ -192,10 +192,36 @@ static const struct pawl__flow_node *ended_parent(const struct growth *growth,
     return ended && edge->on != PAWL__FLOW_ON_MEMBER ? node : NULL;
 }
 
+/* What a job left that has ended. Of all that is read only the result is kept, and those of all
+ * parents have a limit. */
+static enum pawl_err read_result(struct growth *growth, const struct pawl__flow_node *node,
+                                 struct pawl__flow_left *left, size_t *bytes)
+{
+    struct pawl__arena scratch = { .chunks = NULL };
+    struct pawl_job *job = NULL;
+    size_t found = 0;
+    enum pawl_err err =
+        pawl__store_get(growth->pawl->store, &node->id, 1, &scratch, &job, &found, growth->diag);
+    if (!err && found && same(job->id, node->id)) {
+        *bytes += job->result.len;
+        left->attempt = job->attempt;
+        left->result =
+            (struct pawl_span){ pawl__arena_dup(growth->arena, job->result.at, job->result.len),
+                                job->result.len };
+        if (!left->result.at) err = pawl__fail_nomem(growth->diag);
+    }
+    pawl__arena_release(&scratch);
+    if (err || *bytes <= RESULTS_BYTES_MAX) return err;
+    return pawl__fail_field(growth->diag, PAWL_ERR_LIMIT, "after",
+                            "the results of parents that have ended are over %d MiB together",
+                            RESULTS_BYTES_MAX / 1024 / 1024);
+}
+
 /* Edges are in order of the parent, so those of one parent share its job. */
 static enum pawl_err read_left(struct growth *growth, const struct pawl__new_flow *flow)
 {
     enum pawl_err err = PAWL_OK;
+    size_t bytes = 0;
     growth->left = pawl__arena_calloc(growth->arena, flow->edge_count + 1, sizeof *growth->left);
     if (!growth->left) return pawl__fail_nomem(growth->diag);
     for (size_t i = 0; !err && i < flow->edge_count; i++) {
@@ -207,14 +233,7 @@ static enum pawl_err read_left(struct growth *growth, const struct pawl__new_flo
             continue;
         }
         *left = (struct pawl__flow_left){ .ended = true, .result = node->result };
-        struct pawl_job *job = NULL;
-        size_t found = 0;
-        if (node->kind != PAWL_FLOW_KIND_JOB) continue;
-        err = pawl__store_get(growth->pawl->store, &node->id, 1, growth->arena, &job, &found,
-                              growth->diag);
-        if (err || !found || !same(job->id, node->id)) continue;
-        left->result = job->result;
-        left->attempt = job->attempt;
+        if (node->kind == PAWL_FLOW_KIND_JOB) err = read_result(growth, node, left, &bytes);
     }
     return err;
 }

@@ -63,6 +63,16 @@ void pawl__on_cron_get(struct pawl__request *request)
 
 /* ---- putting ---- */
 
+/* False: answered. What is over a schedule may have already. */
+static bool check(struct pawl__request *request, const struct pawl__cron_body *body,
+                  enum pawl_cron_reason *reason)
+{
+    struct pawl_diag diag = { 0 };
+    enum pawl_err err = pawl_schedule_check(&body->spec, request->now_ms, reason, NULL, &diag);
+    if (!err || *reason == PAWL_CRON_REASON_PAST) return true;
+    return pawl__cron_refuse(request, err, *reason, &diag);
+}
+
 /* False: answered. */
 static bool put(struct pawl__request *request, struct pawl__cron_body *body,
                 struct pawl_schedule_put_options *options, struct pawl_schedule_put *out)
@@ -71,11 +81,9 @@ static bool put(struct pawl__request *request, struct pawl__cron_body *body,
     enum pawl_cron_reason reason = PAWL_CRON_REASON_NONE;
     struct pawl_by by = pawl__request_by(request);
     options->actor = by.actor;
-    enum pawl_err err = pawl_schedule_check(&body->spec, request->now_ms, &reason, NULL, &diag);
-    if (err && reason != PAWL_CRON_REASON_PAST) { // what is over a schedule may have already
-        return pawl__cron_refuse(request, err, reason, &diag);
-    }
-    err = pawl_schedule_put(pawl__request_pawl(request), &body->spec, options, out, &diag);
+    if (!check(request, body, &reason)) return false;
+    enum pawl_err err =
+        pawl_schedule_put(pawl__request_pawl(request), &body->spec, options, out, &diag);
     if (err == PAWL_ERR_NOT_FOUND) return refuse(request, body->spec.name, err, &diag);
     return err ? pawl__cron_refuse(request, err, reason, &diag) : true;
 }
@@ -136,6 +144,7 @@ void pawl__on_cron_patch(struct pawl__request *request)
     struct pawl_schedules schedules = { 0 };
     struct pawl__cron_body body;
     struct pawl_schedule_put done;
+    enum pawl_cron_reason reason = PAWL_CRON_REASON_NONE;
     const char *name = request->parts[0];
     if (!read_one(request, name, &schedules)) return;
     const struct pawl_schedule *old = &schedules.at[0];
@@ -143,6 +152,7 @@ void pawl__on_cron_patch(struct pawl__request *request)
                                                  .version = old->version,
                                                  .group = *old->group ? old->group : NULL };
     bool ok = pawl__cron_read(request, name, old, &body);
+    if (ok && body.changes) ok = check(request, &body, &reason); // before anything has changed
     if (ok && body.enabled_given) ok = set_enabled(request, name, !body.spec.disabled);
     if (ok && body.changes) {
         if (body.enabled_given) options.version = 0; // it has just changed

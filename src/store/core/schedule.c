@@ -436,19 +436,28 @@ static bool is_key_held(const struct pawl__turn *turn)
     return false;
 }
 
-/* Must it wait, because another transaction has such a key, or a job that is to be cancelled? */
-static bool is_put_off(const struct pawl__turn *turn)
+static bool has_held(const struct pawl__turn *turn, const struct pawl__id_list *ids)
 {
-    if (is_key_held(turn)) return true;
-    if (plan_of(turn)->overlap != PAWL_OVERLAP_CANCEL_PREVIOUS || !turn->fires) return false;
-    for (size_t i = 0; i < turn->children.count; i++) {
-        const struct pawl__row *row = pawl__set_find(turn->set, turn->children.at[i]);
+    for (size_t i = 0; i < ids->count; i++) {
+        const struct pawl__row *row = pawl__set_find(turn->set, ids->at[i]);
         if (row && row->found == PAWL__FOUND_HELD) return true;
     }
     return false;
 }
 
-static enum pawl_err carry_out(struct pawl__turn *turn)
+/* Must it wait, because another transaction has such a key, or a job that is to be cancelled, or to
+ * tell of its end to those that are queued behind it? */
+static bool is_put_off(const struct pawl__turn *turn)
+{
+    if (is_key_held(turn)) return true;
+    enum pawl_overlap overlap = (enum pawl_overlap)plan_of(turn)->overlap;
+    bool touches = overlap == PAWL_OVERLAP_CANCEL_PREVIOUS || overlap == PAWL_OVERLAP_QUEUE;
+    return turn->fires && touches &&
+           (has_held(turn, &turn->children) || has_held(turn, &turn->queued));
+}
+
+/* `*ended`: it is not looked at again at once. */
+static enum pawl_err carry_out(struct pawl__turn *turn, bool *ended)
 {
     enum pawl_err err = PAWL_OK;
     if (is_put_off(turn)) {
@@ -458,6 +467,7 @@ static enum pawl_err carry_out(struct pawl__turn *turn)
     if (turn->no_zone) pawl__turn_hold(turn);
     if (turn->fires) err = pawl__turn_fire(turn);
     pawl__turn_end(turn);
+    *ended = true;
     return err;
 }
 
@@ -470,7 +480,7 @@ enum pawl_err pawl__scan_fire(struct pawl__set *set, struct pawl__op *op)
     op->sweep.more = false;
     if (set->zones) (void)pawl__zones_refresh(set->zones, set->now_ms * 1000);
     enum pawl_err err = set->table->scan_schedules(set->backend, limit);
-    size_t count = set->records.count, turns = 0;
+    size_t count = set->records.count, turns = 0, looked = 0;
     if (!err) err = load_plans(set);
     if (err || !count) return err;
     struct pawl__turn **all = pawl__arena_calloc(&set->arena, count, sizeof(*all));
@@ -480,13 +490,15 @@ enum pawl_err pawl__scan_fire(struct pawl__set *set, struct pawl__op *op)
         struct pawl__turn *turn = begin(set, set->records.at[i]->first);
         if (turn) all[turns++] = turn;
         if (turn) jobs += (int64_t)turn->job_count;
-        op->sweep.more = i + 1 < count;
+        looked++;
     }
-    op->sweep.more |= (int64_t)count == limit;
+    bool more = looked < count || (int64_t)count == limit;
     err = pawl__set_load(set, false);
     for (size_t i = 0; !err && i < turns; i++) {
-        err = carry_out(all[i]);
+        bool ended = false;
+        err = carry_out(all[i], &ended);
         op->sweep.moved += all[i]->made;
+        op->sweep.more |= more && ended; // or it would find the same ones at once
     }
     return err ? err : pawl__core_plain_write(set);
 }
