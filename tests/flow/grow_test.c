@@ -1,6 +1,8 @@
 /* Flows that grow, on every store: nodes are added, groups are sealed. */
 #include "flow/flow_kit.h"
 
+#include "api/api.h"
+
 /* The nodes of the graph from `first` on are added to the flow. */
 static enum pawl_err try_add(struct graph *graph, size_t first, const struct pawl_run *by,
                              const struct pawl_flow_require *require)
@@ -125,6 +127,27 @@ static void abandoned_stream_fails(struct rig *rig)
     graph_settle(&graph);
     assert_int_equal(PAWL_FLOW_FAILED, graph_flow(&graph).state);
     assert_text("stream_abandoned", graph_flow(&graph).reason);
+    graph_close(&graph);
+}
+
+/* What was cancelled waits for nothing more, also when it begins anew: else each sweep would find
+ * its hold due, and do nothing. */
+static void hold_ends_with_a_cancel(struct rig *rig)
+{
+    struct graph graph;
+    open_stream(&graph, rig);
+    graph_submit(&graph);
+    node_after(&graph, "one", "")->group = "batch";
+    add_from(&graph, 2);
+    const struct pawl_flow_cancel how = { .drain = false };
+    assert_ok(rig, pawl_flow_cancel(graph.pawl, graph.id, &how, NULL, &rig->diag));
+    assert_ok(rig, pawl_flow_resume(graph.pawl, graph.id, NULL, &rig->diag));
+    rig_advance(rig, PAWL_FLOW_HOLD_MS);
+    graph_settle(&graph);
+    struct pawl__op op = { .kind = PAWL__OP_SETTLE, .diag = &rig->diag, .sweep.limit = 100 };
+    assert_ok(rig, pawl__store_do(graph.pawl->store, &op));
+    assert_true(!op.sweep.next_at_ms || op.sweep.next_at_ms > rig_now(rig));
+    assert_int_equal(PAWL_FLOW_RUNNING, graph_flow(&graph).state);
     graph_close(&graph);
 }
 
@@ -334,6 +357,7 @@ int main(void)
         CONTRACT(sealing_an_empty_group_ends_it),
         CONTRACT(unsealed_flow_may_be_empty),
         CONTRACT(abandoned_stream_fails),
+        CONTRACT(hold_ends_with_a_cancel),
         CONTRACT(edges_from_ended_parents_are_judged_at_once),
         CONTRACT(undecided_node_can_wait_for_more),
         CONTRACT(what_makes_no_graph_is_refused_whole),

@@ -200,6 +200,9 @@ static enum pawl_err check_flow(struct pawl__op *op, const struct pawl__flow_boo
     const struct pawl__flow *flow = &books->flow->row.flow;
     bool ended = flow->state == PAWL_FLOW_COMPLETED || flow->state == PAWL_FLOW_FAILED;
     bool opens = ended && flow->finished_at_ms && more->reopens;
+    if (flow->shelved) {
+        return pawl__fail(op->diag, PAWL_ERR_STATE, "the flow was archived, or some of it was");
+    }
     if (flow->resets || (flow->state != PAWL_FLOW_RUNNING && !opens)) {
         return pawl__fail(op->diag, PAWL_ERR_STATE, "the flow has ended, or is about to");
     }

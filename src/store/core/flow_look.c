@@ -190,14 +190,17 @@ void pawl__flow_halt_group(struct pawl__set *set, struct pawl__flow_books *books
 {
     struct pawl__flow_group *members = &books->members->row.flow_group;
     struct pawl__flow_node *node = &books->node->row.flow_node;
-    if (members->halted >= (int32_t)halt) return;
-    members->halted = (int32_t)halt;
-    members->open_ended = 0;
-    node->reason = reason;
-    books->members->changed = books->node->changed = true;
+    bool goes_on = members->halted < (int32_t)halt;
+    if (goes_on) {
+        members->halted = (int32_t)halt;
+        members->open_ended = 0;
+        node->reason = reason;
+        books->members->changed = books->node->changed = true;
+    }
     if (pawl__flow_is_over(books->members)) {
-        pawl__flow_note(set, node, pawl__flow_end_of_group(books->members));
-    } else {
+        bool held = !goes_on && books->flow->row.flow.resets;
+        if (!held) pawl__flow_note(set, node, pawl__flow_end_of_group(books->members));
+    } else if (goes_on) {
         pawl__flow_note_walk(set, node->flow, node, PAWL__FLOW_ACT_WALK_LOOK);
     }
 }
@@ -267,6 +270,8 @@ void pawl__flow_look(struct pawl__set *set, struct pawl__flow_books *books)
 {
     const struct pawl__flow_node *node = &books->node->row.flow_node;
     enum pawl__flow_halt halt = halt_of(books);
+    bool sealed = books->members && !books->members->row.flow_group.open_ended;
+    if (sealed && books->timer) pawl__flow_set_timer(set, books->timer, 0);
     if (pawl_state_is_terminal((enum pawl_state)node->state)) {
         pawl__flow_node_due(set, books);
         return;

@@ -46,6 +46,7 @@ void pawl__flow_doubt_text(const struct pawl__flow_doubt *doubt, char out[PAWL__
 /* Not at each change: that would be one more row for each commit. */
 void pawl__flow_touch(struct pawl__set *set, struct pawl__record *flow)
 {
+    if (!flow) return; // no memory: the set has failed
     struct pawl__flow *row = &flow->row.flow;
     if (row->finished_at_ms || row->recount_at_ms >= set->now_ms + QUIET_STEP_MS) return;
     row->recount_at_ms = set->now_ms + QUIET_MS;

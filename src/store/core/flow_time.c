@@ -71,6 +71,18 @@ static void check_deadline(struct pawl__set *set, struct pawl__flow_books *books
     pawl__flow_note_walk(set, flow->id, NULL, PAWL__FLOW_ACT_WALK_LOOK);
 }
 
+/* When the timer of a live flow is due next, which may have been set for something that is over. */
+static int64_t next_clock(const struct pawl__set *set, const struct pawl__flow_books *books)
+{
+    const struct pawl__flow *flow = &books->flow->row.flow;
+    const struct pawl__flow_group *all = &books->all->row.flow_group;
+    int64_t deadline_ms = flow->state == PAWL_FLOW_RUNNING ? flow->deadline_at_ms : 0;
+    int64_t hold_ms = all->open_ended ? all->hold_until_ms : 0;
+    if (deadline_ms <= set->now_ms) deadline_ms = 0;
+    if (hold_ms <= set->now_ms) hold_ms = 0;
+    return !deadline_ms || (hold_ms && hold_ms < deadline_ms) ? hold_ms : deadline_ms;
+}
+
 /* It is that of no node, so of a flow; or of one that is gone. */
 bool pawl__flow_follow_flow(struct pawl__set *set, const struct pawl__unsettled *about)
 {
@@ -87,5 +99,7 @@ bool pawl__flow_follow_flow(struct pawl__set *set, const struct pawl__unsettled 
     if (!live) pawl__flow_set_timer(set, timer, 0);
     if (abandoned) pawl__flow_seal_flow(set, &books, PAWL__FLOW_ABANDONED);
     if (live) check_deadline(set, &books);
+    bool stays_due = live && timer->there && timer->row.flow_timer.at_ms <= set->now_ms;
+    if (stays_due) pawl__flow_set_timer(set, timer, next_clock(set, &books));
     return true;
 }

@@ -162,7 +162,9 @@ static void note_refusal(struct pawl__set *set, entry *end, const char *why)
                                          .to = end->to });
 }
 
-/* The lane comes first: it is the only thing that can fail after a key was taken from another. */
+/* The lane comes first: it is the only thing that can fail after a key was taken from another. If
+ * it fails for another reason than the names, the whole batch does: the follow-up must not be lost.
+ */
 static enum pawl_err submit(struct pawl__set *set, const struct pawl__new_job *job,
                             struct pawl_diag *diag)
 {
@@ -171,6 +173,7 @@ static enum pawl_err submit(struct pawl__set *set, const struct pawl__new_job *j
     uint32_t lane;
     enum pawl_err err =
         set->table->lane(set->backend, job->spec->queue, job->spec->type, &lane, diag);
+    set->failed |= err && err != PAWL_ERR_ARG && err != PAWL_ERR_LIMIT;
     return err ? err : pawl__submit_one(set, &op, job, &out);
 }
 
