@@ -135,11 +135,12 @@ static void abandoned_stream_fails(struct rig *rig)
 static void hold_ends_with_a_cancel(struct rig *rig)
 {
     struct graph graph;
-    open_stream(&graph, rig);
-    graph_submit(&graph);
-    node_after(&graph, "one", "")->group = "batch";
-    add_from(&graph, 2);
-    const struct pawl_flow_cancel how = { .drain = false };
+    graph_open(&graph, rig);
+    node_after(&graph, "A", "");
+    const struct pawl_flow_spec spec = { .nodes = graph.nodes, .node_count = 1, .unsealed = true };
+    const struct pawl_flow_cancel how = { .drain = true };
+    assert_ok(rig, pawl_flow_submit(graph.pawl, &spec, &graph.id, &rig->diag));
+    (void)node_claim(&graph, "A"); // it runs on, so the flow does not end
     assert_ok(rig, pawl_flow_cancel(graph.pawl, graph.id, &how, NULL, &rig->diag));
     assert_ok(rig, pawl_flow_resume(graph.pawl, graph.id, NULL, &rig->diag));
     rig_advance(rig, PAWL_FLOW_HOLD_MS);
