@@ -22,6 +22,7 @@ struct reader {
     struct word words[PAWL__CRON_FILE_WORDS_MAX]; /* of the line that is read */
     size_t count;
     const char **defaults; /* options for the lines to come */
+    size_t unused_line;    /* the last line of them, as long as no schedule follows; 0: one does */
     size_t default_count;
     struct pawl__buf buf;
 };
@@ -274,7 +275,11 @@ static const struct pawl__cron_entry *find(const struct pawl__cron_entries *entr
 static enum pawl_err take_line(struct reader *reader, size_t line, struct pawl__cron_entries *out)
 {
     if (!reader->count) return PAWL_OK;
-    if (strncmp(reader->words[0].text, "--", 2) == 0) return add_defaults(reader);
+    if (strncmp(reader->words[0].text, "--", 2) == 0) {
+        reader->unused_line = line;
+        return add_defaults(reader);
+    }
+    reader->unused_line = 0;
     const struct pawl__cron_entry *earlier = find(out, reader->words[0].text);
     if (earlier) {
         return pawl__fail(reader->diag, PAWL_ERR_ARG, "\"%s\" is on line %zu already",
@@ -320,5 +325,7 @@ enum pawl_err pawl__cron_file_read(struct pawl_span text, struct pawl__arena *ar
         }
     }
     pawl__buf_release(&reader->buf);
-    return err;
+    if (err || !reader->unused_line) return err;
+    *line = reader->unused_line; // nothing would say whether they are options at all
+    return pawl__fail(diag, PAWL_ERR_ARG, "no schedule follows these options");
 }

@@ -113,6 +113,7 @@ static void refusals_say_where(void **state)
     refuse("a @daily t\na @hourly t", 2, "\"a\" is on line 1 already");
     refuse("a @daily t [1, 2", 1, "JSON that does not end");
     refuse("a '@daily t\nb @daily t", 1, "a quote that does not end");
+    refuse("a @daily t\n--nonsense 3\n# the end", 2, "no schedule follows these options");
 }
 
 static void nul_bytes_are_refused(void **state)
