@@ -91,6 +91,7 @@ static bool is_job(const struct pawl_flow_node *node)
 
 static bool waits(const struct pawl__flow_draft *draft, size_t at)
 {
+    assert(draft->plan.places);
     const struct pawl__flow_place_of *place = &draft->plan.places[at];
     return place->parents || !place->open;
 }
@@ -149,6 +150,7 @@ static void fill_signal(struct pawl__flow_draft *draft, size_t at)
 /* A group that waits for nobody is open at once, and its members with it. */
 static void fill_node(struct pawl__flow_draft *draft, size_t at)
 {
+    assert(draft->plan.places);
     const struct pawl_flow_node *from = &draft->spec->nodes[at];
     const struct pawl__flow_place_of *place = &draft->plan.places[at];
     struct pawl__flow_node *node = &draft->nodes[at];

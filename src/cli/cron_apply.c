@@ -323,7 +323,7 @@ static int plan_line(struct plan *plan, struct change *change, const struct pawl
                                                    : KEEP;
     if (change->action == ADD) {
         change->detail = pawl__cli_cron_brief(plan->cli, &change->spec.recurrence);
-    } else if (change->action == CHANGE) {
+    } else if (change->action == CHANGE && old) {
         change->detail = differing(plan->cli, plan, old, &change->spec);
     }
     return PAWL__CLI_EXIT_OK;
@@ -361,7 +361,7 @@ static void plan_removals(struct plan *plan, const struct there *there)
         total += there->pages[i].count;
     }
     struct change *all = pawl__cli_need(pawl__arena_calloc(&cli->arena, total + 1, sizeof *all));
-    memcpy(all, plan->at, plan->count * sizeof *all);
+    if (plan->count) memcpy(all, plan->at, plan->count * sizeof *all);
     plan->at = all;
     for (size_t i = 0; i < there->count; i++) {
         for (size_t j = 0; j < there->pages[i].count; j++) {

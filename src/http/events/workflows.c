@@ -223,7 +223,7 @@ static bool make_room(struct pawl__workflows *workflows)
     if (cap > PENDING_MAX) return false;
     struct step *pending = malloc(cap * sizeof *pending);
     if (!pending) return false;
-    for (size_t i = 0; i < workflows->count; i++) {
+    for (size_t i = 0; workflows->cap && i < workflows->count; i++) {
         pending[i] = workflows->pending[(workflows->head + i) % workflows->cap];
     }
     free(workflows->pending);

@@ -8,6 +8,7 @@
 
 #include "http/ojs/jobs.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- the schedule's members ---- */
@@ -100,6 +101,7 @@ static bool read_schedule(struct pawl__request *request, struct draft *draft, st
 
 static bool is_object(const struct pawl__json *json, uint32_t token)
 {
+    assert(json->tokens);
     return json->tokens[token].type == PAWL__JSON_OBJECT;
 }
 
@@ -108,6 +110,7 @@ static void merge(struct pawl__buf *out, const struct pawl__json *a, uint32_t a_
                   const struct pawl__json *b, uint32_t b_object)
 {
     bool any = false;
+    assert(a->tokens && b->tokens); // both were parsed
     pawl__buf_add(out, "{", 1);
     for (int pass = 0; pass < 2; pass++) {
         const struct pawl__json *json = pass ? b : a, *other = pass ? a : b;
@@ -151,7 +154,7 @@ static bool parse(struct pawl__request *request, struct pawl_span text, struct p
 static bool merge_job(struct pawl__request *request, const struct pawl_schedule *old,
                       struct pawl_span job, struct pawl__json *out)
 {
-    struct pawl__json base, over;
+    struct pawl__json base = { 0 }, over = { 0 };
     struct pawl__buf text = { 0 };
     if (old) {
         pawl__cron_print_template(&text, &old->spec.job, &request->arena);
@@ -195,7 +198,7 @@ static bool has_expiry(const struct pawl__json *json)
 static bool read_job(struct pawl__request *request, const struct pawl_schedule *old,
                      struct pawl_span job, struct pawl__cron_body *body)
 {
-    struct pawl__json json;
+    struct pawl__json json = { 0 };
     struct pawl__fault fault;
     struct pawl__envelope *envelope = pawl__arena_calloc(&request->arena, 1, sizeof *envelope);
     if (!envelope) return pawl__reply_nomem(request);
@@ -227,6 +230,8 @@ static bool read_job(struct pawl__request *request, const struct pawl_schedule *
 
 static bool changes(const struct draft *draft, const struct pawl_schedule_spec *before)
 {
+    // both are copies of one struct, so the bytes between its members are alike
+    // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
     return draft->job_template.len || memcmp(&draft->spec, before, sizeof *before) != 0;
 }
 
@@ -236,7 +241,8 @@ bool pawl__cron_read(struct pawl__request *request, const char *name,
     struct draft draft = { .enabled = 0 };
     struct pawl_span job = { 0 };
     if (old) draft.spec = old->spec;
-    const struct pawl_schedule_spec before = draft.spec;
+    struct pawl_schedule_spec before;
+    memcpy(&before, &draft.spec, sizeof before);
     memset(out, 0, sizeof *out);
     if (!read_schedule(request, &draft, &job)) return false;
     if (name && draft.spec.name && strcmp(draft.spec.name, name) != 0) {

@@ -92,7 +92,7 @@ static void put_whole(struct pawl__request *request, const char *name)
 {
     struct pawl__cron_body body;
     struct pawl_schedule_put_options options = { .group = NULL };
-    struct pawl_schedule_put done;
+    struct pawl_schedule_put done = { .version = 0 };
     if (!pawl__cron_read(request, name, NULL, &body) || !put(request, &body, &options, &done)) {
         return;
     }

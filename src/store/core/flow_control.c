@@ -275,6 +275,7 @@ static enum pawl_err cancel(struct pawl__set *set, struct pawl__op *op, struct p
     if (row->state == PAWL_FLOW_CANCELLED) return refuse(op, "was cancelled before");
     if (row->finished_at_ms) return refuse(op, "has ended: it cannot be cancelled");
     for (size_t i = 0; !err && i < op->flow_control.node_count; i++) {
+        assert(named[i]); // or find_named has refused it
         err = cancel_node(set, op, &named[i]->row.flow_node);
         op->flow_control.moved += !err;
     }
@@ -325,6 +326,7 @@ static enum pawl_err retry_named(struct pawl__set *set, struct pawl__op *op,
 {
     enum pawl_err err = PAWL_OK;
     for (size_t i = 0; !err && i < op->flow_control.node_count; i++) {
+        assert(named[i]);
         err = check_named(op, &named[i]->row.flow_node);
     }
     for (size_t i = 0; !err && i < op->flow_control.node_count; i++) {
